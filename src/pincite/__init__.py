@@ -1,0 +1,156 @@
+"""pincite answers questions from your own documents and proves every sentence.
+
+    >>> from pincite import Pincite
+    >>> p = Pincite.open("library")           # doctest: +SKIP
+    >>> p.add("contracts/")                   # doctest: +SKIP
+    >>> answer = p.ask("When does it end?")   # doctest: +SKIP
+    >>> answer.text, answer.citations         # doctest: +SKIP
+
+Public names are resolved when they are first used: importing the package loads no model library.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pincite.build import Pincite, reindex
+    from pincite.config import Settings, load_settings
+    from pincite.errors import (
+        BackendError,
+        ConfigError,
+        EncoderMismatchError,
+        EncryptedError,
+        IndexFormatError,
+        InputError,
+        LoadError,
+        MissingExtraError,
+        NoTextError,
+        PinciteError,
+        StoreBusyError,
+        StoreError,
+        UnsupportedFormatError,
+    )
+    from pincite.pipeline import AddListener, Options, Pipeline
+    from pincite.types import (
+        AddReport,
+        Answer,
+        Chunk,
+        Citation,
+        Document,
+        FileOutcome,
+        Filter,
+        Generation,
+        Heading,
+        Hit,
+        Message,
+        Page,
+        Passage,
+        Prompt,
+        Qrels,
+        Run,
+        SearchResult,
+        StoredDocument,
+        Token,
+        Verdict,
+    )
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "pincite.build": ("Pincite", "reindex"),
+    "pincite.config": ("Settings", "load_settings"),
+    "pincite.errors": (
+        "BackendError",
+        "ConfigError",
+        "EncoderMismatchError",
+        "EncryptedError",
+        "IndexFormatError",
+        "InputError",
+        "LoadError",
+        "MissingExtraError",
+        "NoTextError",
+        "PinciteError",
+        "StoreBusyError",
+        "StoreError",
+        "UnsupportedFormatError",
+    ),
+    "pincite.pipeline": ("AddListener", "Options", "Pipeline"),
+    "pincite.types": (
+        "AddReport",
+        "Answer",
+        "Chunk",
+        "Citation",
+        "Document",
+        "FileOutcome",
+        "Filter",
+        "Generation",
+        "Heading",
+        "Hit",
+        "Message",
+        "Page",
+        "Passage",
+        "Prompt",
+        "Qrels",
+        "Run",
+        "SearchResult",
+        "StoredDocument",
+        "Token",
+        "Verdict",
+    ),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = [
+    "AddListener",
+    "AddReport",
+    "Answer",
+    "BackendError",
+    "Chunk",
+    "Citation",
+    "ConfigError",
+    "Document",
+    "EncoderMismatchError",
+    "EncryptedError",
+    "FileOutcome",
+    "Filter",
+    "Generation",
+    "Heading",
+    "Hit",
+    "IndexFormatError",
+    "InputError",
+    "LoadError",
+    "Message",
+    "MissingExtraError",
+    "NoTextError",
+    "Options",
+    "Page",
+    "Passage",
+    "Pincite",
+    "PinciteError",
+    "Pipeline",
+    "Prompt",
+    "Qrels",
+    "Run",
+    "SearchResult",
+    "Settings",
+    "StoreBusyError",
+    "StoreError",
+    "StoredDocument",
+    "Token",
+    "UnsupportedFormatError",
+    "Verdict",
+    "load_settings",
+    "reindex",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        return getattr(import_module(_MODULE_OF[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,83 @@
+"""The command line: a thin layer over `pincite.Pincite`, one file a command.
+
+Nothing heavy is imported here: each command imports what it needs when it runs, so that ``--help`` is instant.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from pincite.cli.add import add
+from pincite.cli.ask import ask
+from pincite.cli.config import config
+from pincite.cli.demo import demo
+from pincite.cli.doctor import doctor
+from pincite.cli.listing import list_documents
+from pincite.cli.optimize import optimize
+from pincite.cli.reindex import reindex
+from pincite.cli.remove import remove
+from pincite.cli.search import search
+from pincite.cli.show import show
+from pincite.cli.status import status
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="pincite",
+    help="Answers questions from your own documents and proves every sentence.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from pincite import __version__
+
+        typer.echo(f"pincite {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and leave."
+    ),
+) -> None:
+    """Answers questions from your own documents and proves every sentence."""
+
+
+app.command("add")(add)
+app.command("search")(search)
+app.command("ask")(ask)
+app.command("list")(list_documents)
+app.command("show")(show)
+app.command("remove")(remove)
+app.command("status")(status)
+app.command("doctor")(doctor)
+app.command("optimize")(optimize)
+app.command("reindex")(reindex)
+app.command("config")(config)
+app.command("demo")(demo)
+
+
+def main() -> None:
+    """Run the command line. Errors made on purpose become one line and the exit code of their kind."""
+    from pincite.errors import PinciteError
+
+    try:
+        app()
+    except PinciteError as error:
+        typer.echo(f"pincite: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("pincite: interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of a pipe went away (`pincite list | head`): not an error of ours, and nothing more to say.
+        sys.stderr.close()
+        sys.exit(141)

@@ -1,0 +1,111 @@
+"""``pincite add``."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pincite.cli.common import (
+    ConfigOption,
+    JsonOption,
+    StoreOption,
+    console,
+    open_index,
+    print_json,
+    read_settings,
+    short_path,
+)
+
+if TYPE_CHECKING:
+    from pincite.types import AddReport, FileOutcome
+
+__all__ = ["add", "report_lines"]
+
+#: Passed over by rule, not for a fault: they do not change the exit status.
+_EXPECTED = frozenset({"hidden"})
+
+
+def add(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH…", help="Files, folders, patterns in quotes, or - for standard input.")
+    ],
+    store: StoreOption = None,
+    config: ConfigOption = None,
+    name: Annotated[
+        str, typer.Option("--name", help="What standard input is called; its suffix says what it is.")
+    ] = "stdin.txt",
+    meta: Annotated[
+        list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Metadata of every document of this run.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Index documents. What is indexed already and has not changed is left alone.
+
+    Exit status: 0 when every file is in, 1 when some were skipped (each is named with its reason).
+    """
+    from pincite.cli.progress import AddProgress
+    from pincite.errors import InputError
+    from pincite.types import AddReport
+
+    metadata: dict[str, str | int | float | bool] = {}
+    for each in meta or ():
+        key, equals, value = each.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--meta takes KEY=VALUE, got {each!r}")
+        metadata[key.strip()] = value.strip()
+    files = [path for path in paths if path != "-"]
+    settings = read_settings(store, config)
+    out = console(stderr=True)
+    outcomes: list[FileOutcome] = []
+    interrupted = False
+    started = time.perf_counter()
+    with open_index(settings, create=True) as pincite:
+        with AddProgress(out, outcomes) as listener:
+            try:
+                if "-" in paths:
+                    pincite.add_text(sys.stdin.buffer.read(), name=name, metadata=metadata, listener=listener)
+                if files:
+                    pincite.add(files, metadata=metadata, listener=listener)
+            except KeyboardInterrupt:
+                interrupted = True
+        if not interrupted and pincite.store.needs_optimizing():
+            out.print(f"building the vector index over {pincite.store.point_count:,} chunks …")
+            pincite.store.optimize()
+        total = len(pincite.documents())
+    report = AddReport(tuple(outcomes), time.perf_counter() - started)
+    if as_json:
+        print_json({"report": report, "interrupted": interrupted, "documents_in_index": total})
+    else:
+        for line in report_lines(report, total):
+            console().print(line)
+    if interrupted:
+        out.print("interrupted: what is listed is in the index; run it again for the rest", style="yellow")
+        raise typer.Exit(130)
+    if any(outcome.reason not in _EXPECTED for outcome in report.skipped):
+        raise typer.Exit(1)
+
+
+def report_lines(report: AddReport, total: int) -> list[str]:
+    """The report of a run, as rich markup lines: warnings, what was skipped and why, the counts."""
+    from rich.markup import escape
+
+    lines = []
+    for outcome in report.outcomes:
+        for warning in outcome.warnings:
+            lines.append(f"[yellow]note[/]    {escape(short_path(outcome.uri))}: {escape(warning)}")
+    for outcome in report.skipped:
+        lines.append(
+            f"[red]skipped[/] {escape(short_path(outcome.uri))}: {escape(outcome.reason)}: {escape(outcome.detail)}"
+        )
+    reasons = Counter(outcome.reason for outcome in report.skipped)
+    skipped = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
+    lines.append(
+        f"{report.count('added')} added, {report.count('updated')} updated, {report.count('unchanged')} unchanged, "
+        f"{len(report.skipped)} skipped{skipped}; {report.chunks} chunks written in {report.seconds:.1f} s; "
+        f"{total} documents in the index"
+    )
+    return lines

@@ -1,0 +1,105 @@
+"""``pincite ask``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pincite.cli.common import (
+    ConfigOption,
+    JsonOption,
+    StoreOption,
+    WhereOption,
+    console,
+    open_index,
+    parse_where,
+    print_json,
+    read_settings,
+    short_path,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pincite.types import Answer, Citation
+
+__all__ = ["ask", "print_sources"]
+
+_VERDICTS = {
+    "verbatim": "[green]verbatim[/]",
+    "supported": "[green]supported[/]",
+    "unsupported": "[red]NOT supported by this source[/]",
+    "unknown": "[yellow]not checked[/]",
+}
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="auto, local, extractive, openai:NAME, ollama:NAME, local:PATH."),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option("--base-url", help="Address of an OpenAI-compatible endpoint.")
+    ] = None,
+    k: Annotated[int | None, typer.Option("-k", "--k", min=1, help="How many passages to answer from.")] = None,
+    where: WhereOption = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question from the documents, with checked sources.
+
+    Exit status: 0 for an answer, 1 when the documents do not hold one.
+    """
+    from pincite.types import Answer
+
+    settings = read_settings(store, config, answer_model=model, answer_base_url=base_url, answer_passages=k)
+    answer: Answer | None = None
+    with open_index(settings) as pincite:
+        for piece in pincite.stream(question, where=parse_where(where)):
+            if isinstance(piece, Answer):
+                answer = piece
+            elif not as_json:
+                sys.stdout.write(piece)
+                sys.stdout.flush()
+    assert answer is not None
+    if as_json:
+        print_json(answer)
+    else:
+        sys.stdout.write("\n")
+        print_sources(console(), answer)
+    if answer.abstained:
+        raise typer.Exit(1)
+
+
+def print_sources(out: Console, answer: Answer) -> None:
+    """The numbered sources of an answer: document, page or heading, characters, the quoted sentence, the verdict."""
+    from rich.markup import escape
+
+    if answer.citations:
+        out.print()
+    for citation in answer.citations:
+        out.print(
+            f"[bold]\\[{citation.number}][/] {escape(citation.title)}{escape(_where(citation))}  "
+            f"[dim]{escape(short_path(citation.uri))} · version {citation.version} · "
+            f"characters {citation.start}-{citation.end}[/]  {_VERDICTS[citation.verdict]}"
+        )
+        out.print(f"    “{escape(' '.join(citation.quote.split()))}”")
+    for warning in answer.warnings:
+        out.print(f"[yellow]note[/] {escape(warning)}")
+    seconds = sum(answer.timings.values())
+    by = f"{answer.model}, " if answer.model else ""
+    out.print(f"[dim]{by}{seconds:.1f} s[/]")
+
+
+def _where(citation: Citation) -> str:
+    parts = []
+    if citation.page is not None:
+        parts.append(f"p. {citation.page}")
+    # The outermost heading often repeats the title.
+    inner = citation.headings[1:] if len(citation.headings) > 1 else citation.headings
+    parts += [heading for heading in inner if heading != citation.title]
+    return f", {', '.join(parts)}" if parts else ""

@@ -1,0 +1,35 @@
+"""``pincite config``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pincite.cli.common import ConfigOption, JsonOption, StoreOption, print_json, read_settings
+
+__all__ = ["config"]
+
+
+def config(
+    store: StoreOption = None,
+    config: ConfigOption = None,
+    describe: Annotated[bool, typer.Option("--describe", help="Say what each setting means.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the settings in force as a pincite.toml, secrets masked."""
+    settings = read_settings(store, config)
+    if as_json:
+        print_json(settings.masked())
+        return
+    import json
+
+    for section, values in settings.masked().items():
+        typer.echo(f"[{section}]")
+        fields = type(getattr(settings, section)).model_fields
+        for key, value in values.items():
+            if describe:
+                typer.echo(f"# {fields[key].description}")
+            # TOML has no null: what is not set stands as a comment.
+            typer.echo(f"# {key} =" if value is None else f"{key} = {json.dumps(value, ensure_ascii=False)}")
+        typer.echo()

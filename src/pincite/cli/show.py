@@ -1,0 +1,67 @@
+"""``pincite show``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pincite.cli.common import ConfigOption, JsonOption, StoreOption, console, open_index, print_json, read_settings
+
+__all__ = ["show"]
+
+
+def show(
+    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its id, the beginning of one, or its path.")],
+    span: Annotated[
+        str | None, typer.Option("--span", metavar="START-END", help="Only these characters, as a citation gives them.")
+    ] = None,
+    chunks: Annotated[bool, typer.Option("--chunks", help="Show how it was cut instead.")] = False,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a document: what is known of it and its text, or the characters of a citation."""
+    from pincite.errors import InputError
+
+    with open_index(read_settings(store, config)) as pincite:
+        found = pincite.show(document)
+        cut = pincite.store.chunks(found.id) if chunks else []
+    text = found.text
+    if span is not None:
+        first, dash, last = span.partition("-")
+        if not (dash and first.isdecimal() and last.isdecimal() and int(first) <= int(last) <= len(text)):
+            raise InputError(f"--span takes START-END within 0-{len(text)}, got {span!r}")
+        text = text[int(first) : int(last)]
+    if as_json:
+        print_json(cut if chunks else {"document": found} if span is None else {"id": found.id, "text": text})
+        return
+    from rich.markup import escape
+
+    out = console()
+    if chunks:
+        for chunk in cut:
+            page = f", p. {chunk.page}" if chunk.page is not None else ""
+            headings = f"  {escape(' › '.join(chunk.headings))}" if chunk.headings else ""
+            out.print(f"[bold]{chunk.id}[/] [dim]{chunk.start}-{chunk.end}{page}[/]{headings}")
+            out.print(f"{escape(chunk.text)}\n")
+        return
+    if span is None:
+        out.print(f"[bold]{escape(found.title)}[/]")
+        facts = {
+            "id": found.id,
+            "version": found.version,
+            "source": found.uri,
+            "type": found.media_type,
+            "sha256": found.content_hash,
+            "pages": len(found.pages) or None,
+            "headings": len(found.headings) or None,
+            **found.metadata,
+        }
+        for name, value in facts.items():
+            if value is not None:
+                out.print(f"[dim]{escape(str(name)):12}[/] {escape(str(value))}")
+        for warning in found.warnings:
+            out.print(f"[yellow]note[/] {escape(warning)}")
+        out.print()
+    typer.echo(text)

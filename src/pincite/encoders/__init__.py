@@ -1,0 +1,1 @@
+"""Encoders: text into vectors. One file per way of running a model."""

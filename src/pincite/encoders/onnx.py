@@ -1,0 +1,56 @@
+"""Encoders that run in ONNX Runtime."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pincite.encoders.base import LocalEncoder
+from pincite.errors import BackendError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from onnxruntime import InferenceSession
+
+    from pincite.protocols import Matrix
+
+__all__ = ["OnnxEncoder"]
+
+
+class OnnxEncoder(LocalEncoder):
+    """An ``.onnx`` file, on the CPU.
+
+    The graph takes ``input_ids`` and ``attention_mask``, and ``token_type_ids`` if it has that input; its first output
+    holds token vectors (batch, length, dimension) or pooled ones (batch, dimension).
+    """
+
+    _session: InferenceSession | None = None
+
+    def _load(self) -> InferenceSession:
+        with self._lock:
+            if self._session is None:
+                _ = self.identity  # the hash is checked before anything of the file is run
+                import onnxruntime
+
+                options = onnxruntime.SessionOptions()
+                if self.threads is not None:
+                    options.intra_op_num_threads = self.threads
+                options.inter_op_num_threads = 1
+                # Idle threads that spin would take the cores from the search that follows at once.
+                options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+                try:
+                    self._session = onnxruntime.InferenceSession(
+                        str(self.model_path), options, providers=["CPUExecutionProvider"]
+                    )
+                except Exception as error:  # the runtime raises many unrelated types for a bad file
+                    raise BackendError(f"ONNX Runtime cannot load {self.model_path}: {error}") from error
+            return self._session
+
+    def _forward(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Matrix:
+        session = self._load()
+        feed = {"input_ids": ids, "attention_mask": mask}
+        if any(node.name == "token_type_ids" for node in session.get_inputs()):
+            feed["token_type_ids"] = np.zeros_like(ids)
+        output: Matrix = session.run(None, feed)[0]
+        return output

@@ -1,0 +1,431 @@
+"""A small language model that runs in the process: llama.cpp through xllamacpp, Gemma 3 270M by default.
+
+A base model of this size follows no instructions, so it is not given any: it continues a text of worked examples, one
+passage at a time, and the best of these readings is the answer. Measurements behind the numbers here are in
+``docs/decisions/0004-generators.md``; ``benchmarks/local_generator.py`` repeats them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import os
+import re
+import secrets
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pincite.errors import BackendError, ConfigError, MissingExtraError
+from pincite.generators import gemma
+from pincite.sentences import sentence_spans
+from pincite.types import Generation, Prompt, Token
+from pincite.words import all_words, content_words, idf, overlap
+
+__all__ = ["EXAMPLES", "NOT_STATED", "Example", "LocalGenerator", "Reading", "choose"]
+
+NOT_STATED = "not stated"
+"""What a worked example answers where its passage does not hold the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One worked example of the prompt."""
+
+    passage: str
+    question: str
+    answer: str
+
+
+# Invented facts, so that no answer can be known from elsewhere. Short spans copied from the passage, of several kinds
+# (number, name, matter, reason, year), because the model imitates their form; one that the passage does not answer.
+EXAMPLES: tuple[Example, ...] = (
+    Example(
+        "The Lindholm lighthouse was built in 1871 by the engineer Marta Oksanen on the northern tip of Varr island. "
+        "It stands 34 metres tall, and its lamp can be seen from 20 nautical miles away.",
+        "How tall is the Lindholm lighthouse?",
+        "34 metres",
+    ),
+    Example(
+        "The Treaty of Ossen, signed in 1648, ended eleven years of war between the two duchies. Its text was drafted "
+        "by the jurist Pieter Vaal, and it left the river tolls with the northern duchy until 1702.",
+        "Who wrote the text of the Treaty of Ossen?",
+        "Pieter Vaal",
+    ),
+    Example(
+        "Members may borrow up to six books at a time. Loans last three weeks and can be renewed twice, unless another "
+        "member is waiting for the book.",
+        "What is the fine for a damaged cover?",
+        NOT_STATED,
+    ),
+    Example(
+        "Cells of the plant store starch in small bodies called amyloplasts. When light falls, the starch is broken "
+        "down into sugar, which the roots use overnight.",
+        "What is starch broken down into?",
+        "sugar",
+    ),
+    Example(
+        "In spring the council of Brennick appointed Teresa Alvim as harbour master. She took over from Jonas Reyle, "
+        "who had resigned because of a dispute over mooring fees.",
+        "Why did Jonas Reyle leave his post?",
+        "a dispute over mooring fees",
+    ),
+    Example(
+        "The club played its home matches at Fenner Park, a ground with 18,500 seats, until the stand burned down in "
+        "1987. It then moved to the Riverside Stadium.",
+        "When did the stand at Fenner Park burn down?",
+        "1987",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the model answered from one passage alone."""
+
+    passage: int  #: index into the passages given
+    text: str  #: exactly the tokens' texts joined
+    tokens: tuple[Token, ...]
+    finish_reason: str
+    support: float  #: share of the answer's words that stand in what was read of the passage, in [0, 1]
+    overlap: float  #: share of the question's content words that stand there, in [0, 1]
+    abstain_logprob: float = (
+        -math.inf
+    )  #: of an answer that begins as `NOT_STATED` does; -inf where not among the likely
+    prompt_tokens: int = 0
+    cached_tokens: int = 0  #: of the prompt, those that were not computed again
+
+    @property
+    def mean_logprob(self) -> float:
+        """Mean natural log-probability of the answer's tokens; minus infinity where there are none."""
+        known = [token.logprob for token in self.tokens if token.logprob is not None]
+        return sum(known) / len(known) if known else -math.inf
+
+    def score(self, *, rank_weight: float = 1.0, overlap_weight: float = 2.0) -> float:
+        """``mean_logprob - rank_weight · ln(rank) + overlap_weight · overlap``, rank being the passage's, from 1."""
+        return self.mean_logprob - rank_weight * math.log(self.passage + 1) + overlap_weight * self.overlap
+
+
+def choose(question: str, readings: Sequence[Reading], *, least_support: float = 0.5) -> list[Reading]:
+    """The readings that answer `question`, best first by `Reading.score`; ties go to the earlier passage.
+
+    Left out are readings that are empty, that say `NOT_STATED`, that repeat the question (every word of the answer
+    is in it), and those of whose words less than `least_support` stand in their passage: they were not read there.
+    """
+    asked = set(all_words(question))
+    kept = []
+    for reading in readings:
+        words = all_words(reading.text)
+        if not words or " ".join(words).startswith(" ".join(all_words(NOT_STATED))) or asked.issuperset(words):
+            continue
+        if reading.support >= least_support:
+            kept.append(reading)
+    return sorted(kept, key=lambda reading: -reading.score())
+
+
+# Text that a tokenizer may take for one of its control tokens: <eos>, <|im_end|>, </s>, [INST].
+_CONTROL = re.compile(r"([<\[])(?=(?:\|[^<>|\s]+\||/?[\w:|-]+)[>\]])")
+_UNSEEN = re.compile(
+    "[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\uffff]+"
+)
+
+
+def _flatten(text: str) -> str:
+    """One line, without invisible characters and without what a tokenizer takes for a control token.
+
+    The frame of the prompt is made of line breaks. Text that has none cannot forge it, and every visible word of
+    an honest text is still there.
+    """
+    return _CONTROL.sub(r"\1 ", " ".join(_UNSEEN.sub(" ", text).split()))
+
+
+def _cost(text: str) -> int:
+    """An estimate of the tokens of `text`: a quarter of its UTF-8 bytes, near for Latin letters and for CJK alike."""
+    return (len(text.encode("utf-8", "replace")) + 3) // 4
+
+
+class LocalGenerator:
+    """Reads the first passages one by one with a language model in this process and gives the best answer.
+
+    Parameters
+        model_path: a GGUF file; without one, the packaged Gemma 3 270M (Gemma's terms of use apply to it).
+        cache_dir: where the packaged weights are put together; see `pincite.generators.gemma.locate`.
+        n_ctx: context of the model in tokens: examples, passage, question and answer.
+        threads: of the computation. Without a number all cores but one, at least one and at most eight: llama.cpp's
+            threads wait for each other in a spin, so one core that is busy elsewhere slows all of them many times
+            over (two threads on two busy cores: 0.1 to 2 s a token; one thread: 0.05 s).
+        max_tokens: of an answer.
+        n_passages: how many passages are read, from the first.
+        window_tokens: how much of a passage is read: the run of sentences of about that many tokens that shares most
+            words with the question. Reading is nearly all of the time that an answer takes.
+        examples: worked examples, for other languages or other kinds of question.
+
+    The weights are loaded at the first question (or by `load`), once, and kept until `close`. Any thread may ask;
+    questions are answered one after another. The same prompt gives the same text and log-probabilities whatever was
+    asked before. Do not fork after loading.
+
+    llama.cpp's server comes with a listener that cannot be switched off. Where the system has Unix sockets it is
+    given one in a private directory that is deleted once it stands, so there is neither a port nor a path to reach
+    it by; elsewhere it listens on the loopback address, on a free port, behind a random key.
+    """
+
+    cites = False
+
+    def __init__(
+        self,
+        model_path: str | Path | None = None,
+        *,
+        cache_dir: str | Path | None = None,
+        n_ctx: int = 2048,
+        threads: int | None = None,
+        max_tokens: int = 64,
+        n_passages: int = 3,
+        window_tokens: int = 96,
+        examples: Sequence[Example] = EXAMPLES,
+    ) -> None:
+        self.model_path = model_path
+        self.cache_dir = cache_dir
+        self.n_ctx = n_ctx
+        self.threads = threads
+        self.max_tokens = max_tokens
+        self.n_passages = n_passages
+        self.window_tokens = window_tokens
+        self.examples = tuple(examples)
+        self._lock = threading.Lock()
+        self._server: Any = None
+
+    @property
+    def name(self) -> str:
+        """``local:gemma-3-270m``, or ``local:`` and the name of the file."""
+        return "local:gemma-3-270m" if self.model_path is None else f"local:{Path(self.model_path).stem}"
+
+    def load(self) -> None:
+        """Load the weights now. Raises MissingExtraError, ConfigError (no such file) or BackendError."""
+        with self._lock:
+            self._loaded()
+
+    def close(self) -> None:
+        """Free the model. A later question loads it again. Idempotent."""
+        with self._lock:
+            self._server = None
+
+    def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
+        """The tokens of the chosen reading, known only once every passage is read, then the whole.
+
+        `Generation.sources` is the chosen passage, then those whose readings say the same. Empty text with finish
+        reason ``no-answer`` where there is no passage (the model is not loaded then) or no reading is an answer.
+        Raises BackendError if the model fails or the question does not fit its context, MissingExtraError if the
+        extra ``local`` is not installed.
+        """
+        readings = self.read(prompt.question, [passage.chunk.text for passage in prompt.passages])
+        answers = choose(prompt.question, readings)
+        usage = {
+            "prompt_tokens": sum(reading.prompt_tokens for reading in readings),
+            "cached_tokens": sum(reading.cached_tokens for reading in readings),
+            "completion_tokens": sum(len(reading.tokens) for reading in readings),
+        }
+        if not answers:
+            yield Generation("", finish_reason="no-answer", usage=usage, model=self.name)
+            return
+        best = answers[0]
+        yield from best.tokens
+        yield Generation(
+            text=best.text,
+            tokens=best.tokens,
+            finish_reason=best.finish_reason,
+            usage=usage,
+            model=self.name,
+            sources=tuple(r.passage for r in answers if r is best or all_words(r.text) == all_words(best.text)),
+        )
+
+    def read(self, question: str, texts: Sequence[str]) -> list[Reading]:
+        """One reading of each of the first `n_passages` texts that is not blank, in the order given."""
+        asked = _flatten(question)
+        readings = []
+        for index, text in enumerate(texts[: self.n_passages]):
+            if window := self._window(question, text):
+                reading = self._read(asked, window)
+                readings.append(replace(reading, passage=index))
+        return readings
+
+    def _window(self, question: str, text: str) -> str:
+        """The sentences of `text` to read, on one line; the whole text where it is short enough."""
+        if _cost(text) <= self.window_tokens:
+            return _flatten(text)
+        sentences = [line for start, end in sentence_spans(text) if (line := _flatten(text[start:end]))]
+        if not sentences:
+            return ""
+        costs = [_cost(sentence) for sentence in sentences]
+        words = [content_words(sentence) for sentence in sentences]
+        weights, asked = idf(words), content_words(question)
+        best, span = -1.0, (0, 1)
+        for first in range(len(sentences)):
+            last = first + 1
+            room = self.window_tokens - costs[first]
+            while last < len(sentences) and costs[last] <= room:
+                room -= costs[last]
+                last += 1
+            shared = overlap(asked, {word for own in words[first:last] for word in own}, weights)
+            if shared > best + 1e-9:  # the earliest of equals
+                best, span = shared, (first, last)
+        window = " ".join(sentences[slice(*span)])
+        if _cost(window) > self.window_tokens:  # one long sentence
+            window = _cut(window, self.window_tokens / _cost(window))
+        return window
+
+    def _read(self, question: str, window: str) -> Reading:
+        prefix = self._prefix()
+        with self._lock:
+            server = self._loaded()
+            # What is left of the last prompt beyond the examples is forgotten first. Otherwise a passage that begins
+            # like the last one is computed in a batch of another size, and its last digits depend on what came before.
+            _complete(server, {"prompt": prefix, "max_tokens": 1})
+            while (reply := _complete(server, self._body(prefix, window, question), self.n_ctx)) is None:
+                # The estimate was too low for this text: less of it, until the model's own count fits.
+                window = _cut(window, 0.8)
+                if not window:
+                    raise BackendError(
+                        f"the question does not fit the local model's context of {self.n_ctx} tokens; "
+                        "ask a shorter one or raise n_ctx"
+                    )
+        return _reading(reply, question, window)
+
+    def _body(self, prefix: str, window: str, question: str) -> dict[str, Any]:
+        return {
+            "prompt": f"{prefix} {window}\nQuestion: {question}\nAnswer:",
+            "max_tokens": self.max_tokens,
+            "stop": ["\n"],
+            "logprobs": 10,
+        }
+
+    def _prefix(self) -> str:
+        shown = (f"Passage: {e.passage}\nQuestion: {e.question}\nAnswer: {e.answer}\n\n" for e in self.examples)
+        return "".join(shown) + "Passage:"
+
+    def _loaded(self) -> Any:
+        """The running model. The caller holds the lock."""
+        if self._server is None:
+            server = self._start()
+            # Computes the examples once. The second request computes their last token as every later one will.
+            for _ in range(2):
+                _complete(server, {"prompt": self._prefix(), "max_tokens": 1})
+            self._server = server
+        return self._server
+
+    def _start(self) -> Any:
+        try:
+            import xllamacpp
+        except ImportError as error:
+            raise MissingExtraError("The local language model", "local") from error
+        if self.model_path is None:
+            path = gemma.locate(None if self.cache_dir is None else Path(self.cache_dir))
+        else:
+            path = Path(self.model_path)
+            if not path.is_file():
+                raise ConfigError(f"model_path {str(path)!r} is not a file; it must name a model in GGUF format")
+        params = xllamacpp.CommonParams()
+        params.model.path = str(path)
+        params.n_ctx = self.n_ctx
+        params.n_parallel = 1
+        params.n_gpu_layers = 0
+        params.swa_full = True  # without it the layers of sliding attention cannot go back to the examples
+        params.cache_ram_mib = 0  # otherwise up to 8 GB of old prompts are kept
+        params.fit_params = False
+        params.warmup = False
+        params.verbosity = -1
+        for cpu in (params.cpuparams, params.cpuparams_batch):
+            cpu.n_threads = self.threads or max(1, min(8, _cores() - 1))
+        params.ui = False
+        params.endpoint_props = False
+        params.endpoint_slots = False
+        params.n_threads_http = 1
+        params.api_keys = [secrets.token_hex(32)]
+        directory = tempfile.mkdtemp(prefix="pincite-")  # only this user may enter it
+        try:
+            socket_path = str(Path(directory, "llama.sock"))
+            unix = os.name == "posix" and len(os.fsencode(socket_path)) < 100  # the system's limit is 104 or 108
+            params.hostnames = [socket_path if unix else "127.0.0.1"]
+            params.port = 0
+            return xllamacpp.Server(params)
+        except RuntimeError as error:
+            raise BackendError(f"llama.cpp cannot load {path}: {error}; is it a model in GGUF format?") from error
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on macOS and Windows
+        return os.cpu_count() or 1
+
+
+def _cut(text: str, share: float) -> str:
+    """About the first `share` of `text`, not ending within a word where it has spaces."""
+    kept = text[: max(0, int(len(text) * share))]
+    if len(kept) < len(text) and " " in kept and not text[len(kept)].isspace():
+        kept = kept.rpartition(" ")[0]
+    return kept.strip()
+
+
+def _complete(server: Any, body: dict[str, Any], n_ctx: int = 0) -> dict[str, Any] | None:
+    """The reply to a greedy completion; None where the prompt leaves no room for an answer within `n_ctx` tokens."""
+    reply: dict[str, Any] = server.handle_completions({"temperature": 0.0, "cache_prompt": True, **body})
+    if error := reply.get("error"):
+        if n_ctx and error.get("type") == "exceed_context_size_error":
+            return None
+        raise BackendError(f"the local model failed: {error.get('message', error)}")
+    full = int(reply["usage"]["prompt_tokens"]) + int(body["max_tokens"]) > n_ctx > 0
+    if full and reply["choices"][0]["finish_reason"] == "length":
+        return None  # cut off by the end of the context, not by max_tokens
+    return reply
+
+
+def _reading(reply: dict[str, Any], question: str, window: str) -> Reading:
+    choice = reply["choices"][0]
+    content = (choice.get("logprobs") or {}).get("content") or []
+    first = content[0].get("top_logprobs", []) if content else []
+    opening = f" {NOT_STATED.split()[0]}"
+    tokens = _tokens(content)
+    text = "".join(token.text for token in tokens)
+    present, answer = set(all_words(window)), all_words(text)
+    return Reading(
+        passage=0,
+        text=text,
+        tokens=tokens,
+        finish_reason=str(choice["finish_reason"]),
+        support=sum(word in present for word in answer) / len(answer) if answer else 0.0,
+        overlap=overlap(content_words(question), present),
+        abstain_logprob=max((t["logprob"] for t in first if t["token"] == opening), default=-math.inf),
+        prompt_tokens=int(reply["usage"]["prompt_tokens"]),
+        cached_tokens=int(reply["timings"]["cache_n"]),
+    )
+
+
+def _tokens(content: Sequence[dict[str, Any]]) -> tuple[Token, ...]:
+    """Tokens with whole characters and without white space around the answer.
+
+    A token that ends inside a character is joined to the next, and one of white space before the answer too: their
+    log-probabilities add up, so the sum over the answer is unchanged.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    tokens: list[Token] = []
+    carried = 0.0
+    for i, item in enumerate(content):
+        text = decoder.decode(bytes(item["bytes"]), final=i == len(content) - 1)
+        carried += float(item["logprob"])
+        if not tokens:
+            text = text.lstrip()
+        if text:
+            tokens.append(Token(text, carried))
+            carried = 0.0
+    while tokens and tokens[-1].text != tokens[-1].text.rstrip():
+        last = tokens.pop()
+        if kept := last.text.rstrip():
+            tokens.append(Token(kept, last.logprob))
+            break
+    return tuple(tokens)

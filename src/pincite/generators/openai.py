@@ -1,0 +1,441 @@
+"""Any model behind an endpoint that speaks the OpenAI chat protocol: OpenAI, vLLM, Ollama, llama.cpp's server …"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pincite.errors import BackendError, ConfigError, InputError
+from pincite.types import Generation, Prompt, Token
+
+if TYPE_CHECKING:
+    import ssl
+
+    import httpx
+
+__all__ = ["OpenAIGenerator", "server_sent_events"]
+
+_LOG = logging.getLogger(__name__)
+_RETRIED = frozenset({429, 500, 502, 503, 504})
+_MESSAGE_LIMIT = 300  #: characters of a server's own words that are shown
+_LINE_LIMIT = 1 << 20  #: bytes of one line of a stream; more is not an answer
+_LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # a final "\r" may be half of "\r\n"
+_OPTIONAL = ("logprobs", "stream_options", "temperature")
+
+
+class OpenAIGenerator:
+    """Streams answers from ``POST {base_url}/chat/completions``.
+
+    Parameters
+        model: the name the endpoint knows it by.
+        base_url: up to and including the version, ``http://localhost:11434/v1``. Must not carry credentials.
+        api_key: sent as a bearer token, and shown nowhere: not in ``repr``, errors or logs.
+        provider: first half of `name`.
+        api_key_variable: the environment variable that error messages tell the user to look at. It is not read here.
+        timeout: seconds for the whole answer, waits between attempts included.
+        connect_timeout, read_timeout: seconds to connect, and of silence before giving up.
+        max_retries: further attempts after a failed connection or status 429, 500, 502, 503 or 504. Once a token has
+            been handed on nothing is tried again.
+        max_wait: the longest pause before an attempt, in seconds. A server that asks for more (``Retry-After``) is
+            taken at its word: the call fails at once and says how long.
+        logprobs: ask for log-probabilities.
+        sleep: replaces `time.sleep` in tests.
+
+    A parameter that the endpoint rejects by name (``max_tokens`` on newer models, ``stream_options`` on older
+    servers) is replaced or left out, and the request sent again. Redirects are not followed, so the key goes to
+    no other host. Proxies named by the environment are used, as httpx does. Nothing is contacted before `stream` is
+    iterated; closing the iterator closes the connection.
+    """
+
+    cites = True
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        *,
+        api_key: str | None = None,
+        provider: str = "openai",
+        api_key_variable: str = "OPENAI_API_KEY",
+        timeout: float = 120.0,
+        connect_timeout: float = 10.0,
+        read_timeout: float = 60.0,
+        max_tokens: int = 512,
+        temperature: float = 0.0,
+        max_retries: int = 2,
+        max_wait: float = 20.0,
+        logprobs: bool = False,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        parts = urlsplit(base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(
+                f"base_url must be an http or https address such as http://localhost:11434/v1, got {base_url!r}"
+            )
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise ConfigError("base_url must not carry credentials, a query or a fragment; pass the key as api_key")
+        if api_key is not None and not (api_key.isascii() and api_key.strip().isprintable()):
+            raise ConfigError("api_key holds characters that cannot be sent in a header; copy it again")
+        self.model = model
+        self.base_url = base_url
+        self.provider = provider
+        self.api_key_variable = api_key_variable
+        self.timeout = timeout
+        self.connect_timeout = connect_timeout
+        self.read_timeout = read_timeout
+        self.max_tokens = max_tokens
+        self.temperature = temperature
+        self.max_retries = max_retries
+        self.max_wait = max_wait
+        self.logprobs = logprobs
+        self._api_key = api_key.strip() if api_key else ""
+        self._sleep = sleep
+        self._tls: ssl.SSLContext | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.model!r}, {self.base_url!r}, provider={self.provider!r})"
+
+    @property
+    def name(self) -> str:
+        """``openai:MODEL``, or with another provider's name."""
+        return f"{self.provider}:{self.model}"
+
+    @property
+    def _url(self) -> str:
+        return self.base_url.rstrip("/") + "/chat/completions"
+
+    def _tls_context(self) -> ssl.SSLContext:
+        """Made once: reading the certificates takes longer than a request to a server on the same machine."""
+        import ssl
+
+        import httpx
+
+        if self._tls is None:
+            # Plain http needs no certificates; a context without any trusts nobody, should it ever be asked.
+            secure = self.base_url.lower().startswith("https:")
+            self._tls = httpx.create_ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return self._tls
+
+    def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
+        """Tokens as the endpoint sends them, then the whole.
+
+        A prompt without passages is answered with empty text and finish reason ``no-answer``, without a request.
+        The finish reason is otherwise the endpoint's own. Raises InputError for a prompt without messages and
+        BackendError for every failure of the endpoint; tokens handed on before a failure are not an answer.
+        """
+        if not prompt.passages:
+            yield Generation("", finish_reason="no-answer", model=self.name)
+            return
+        if not prompt.messages:
+            raise InputError("a chat model needs a prompt with messages; this one has none")
+        yield from self._attempts(self._payload(prompt))
+
+    def _payload(self, prompt: Prompt) -> dict[str, Any]:
+        payload: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
+            "max_tokens": self.max_tokens,
+            "temperature": self.temperature,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if self.logprobs:
+            payload["logprobs"] = True
+        return payload
+
+    def _attempts(self, payload: dict[str, Any]) -> Iterator[Token | Generation]:
+        import httpx
+
+        deadline = time.monotonic() + self.timeout
+        limits = httpx.Timeout(min(self.read_timeout, self.timeout), connect=min(self.connect_timeout, self.timeout))
+        headers = {"Accept": "text/event-stream"}
+        if self._api_key:
+            headers["Authorization"] = f"Bearer {self._api_key}"
+        attempt = 0
+        # One client per answer: its connection lives exactly as long as the iterator.
+        with httpx.Client(timeout=limits, headers=headers, verify=self._tls_context()) as client:
+            while True:
+                begun = False
+                try:
+                    with client.stream("POST", self._url, json=payload) as response:
+                        if response.status_code == 200:
+                            for item in self._read(response, deadline):
+                                begun = True
+                                yield item
+                            return
+                        problem = self._problem(response, deadline)
+                except httpx.HTTPError as error:
+                    failure = self._transport_error(error)
+                    if begun or not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
+                        raise failure from error
+                    problem = _Problem(failure)
+                except httpx.InvalidURL as error:
+                    raise ConfigError(f"base_url is not a valid address: {error}") from error
+                if (adapted := _adapt(payload, problem)) is not None:
+                    _LOG.info("%s rejected a parameter; sending %s", self.name, ", ".join(sorted(adapted)))
+                    payload = adapted
+                    continue
+                if not problem.retry or attempt >= self.max_retries:
+                    raise problem.error
+                pause = 0.5 * 2**attempt if problem.retry_after is None else problem.retry_after
+                if pause > self.max_wait or time.monotonic() + pause > deadline:
+                    raise problem.error
+                self._sleep(pause)
+                attempt += 1
+
+    def _read(self, response: httpx.Response, deadline: float) -> Iterator[Token | Generation]:
+        if response.headers.get("content-type", "").startswith("application/json"):
+            # Some servers ignore "stream" and send the answer whole.
+            body = _parse(self._body(response, deadline).decode("utf-8", "replace"), self.name)
+            answer = _Answer()
+            yield from answer.add(body, self)
+            if not answer.finish_reason:
+                raise BackendError(f"{self.name} sent an answer without choices")
+            yield answer.generation(self)
+            return
+        answer = _Answer()
+        done = False
+        for data in server_sent_events(self._chunks(response, deadline)):
+            if data.strip() == "[DONE]":
+                done = True
+                break
+            yield from answer.add(_parse(data, self.name), self)
+        if not (done or answer.finish_reason):
+            raise BackendError(
+                f"{self.name} ended the stream before its answer was finished ({len(answer.tokens)} pieces received); "
+                "try again, or look at the server's log"
+            )
+        yield answer.generation(self)
+
+    def _chunks(self, response: httpx.Response, deadline: float) -> Iterator[bytes]:
+        for chunk in response.iter_bytes():
+            if time.monotonic() > deadline:
+                raise BackendError(f"{self.name} did not finish within {self.timeout:g} s (timeout)")
+            yield chunk
+
+    def _body(self, response: httpx.Response, deadline: float) -> bytes:
+        body = b""
+        for chunk in self._chunks(response, deadline):
+            body += chunk
+            if len(body) > _LINE_LIMIT:
+                break
+        return body
+
+    def _problem(self, response: httpx.Response, deadline: float) -> _Problem:
+        """What a status other than 200 means, and whether trying again can help."""
+        status = response.status_code
+        text = self._body(response, deadline).decode("utf-8", "replace")
+        message, parameter = _server_message(text)
+        said = f": {self._shown(message)}" if message else ""
+        where = f"{self.name} at {self.base_url}"
+        wait = _retry_after(response.headers.get("retry-after", ""))
+        if status in (401, 403):
+            given = "the API key was refused" if self._api_key else "no API key was given"
+            error = BackendError(f"{where} answered {status}, {given}; check {self.api_key_variable}{said}")
+        elif status == 404:
+            error = BackendError(
+                f"{where} answered 404: there is no model {self.model!r} or no such path; check the model's name "
+                f"and that base_url ends in its version (…/v1){said}"
+            )
+        elif status == 429:
+            hint = "" if wait is None else f", try again in {wait:.0f} s"
+            error = BackendError(f"{where} answered 429: too many requests{hint}{said}")
+        elif 300 <= status < 400:
+            error = BackendError(f"{where} answered {status}, a redirect, which is not followed; correct base_url")
+        else:
+            error = BackendError(f"{where} answered {status}{said}")
+        return _Problem(error, status in _RETRIED, wait, status, parameter, message)
+
+    def _transport_error(self, error: httpx.HTTPError) -> BackendError:
+        import httpx
+
+        where = f"{self.name} at {self.base_url}"
+        if isinstance(error, httpx.ConnectTimeout):
+            return BackendError(
+                f"{where}: no connection within {self.connect_timeout:g} s; check base_url and the network"
+            )
+        if isinstance(error, httpx.ConnectError):
+            return BackendError(
+                f"cannot connect to {where} ({self._shown(str(error))}); "
+                "check that the server runs and that base_url is right"
+            )
+        if isinstance(error, httpx.TimeoutException):
+            return BackendError(f"{where} sent nothing for {min(self.read_timeout, self.timeout):g} s (read timeout)")
+        if isinstance(error, httpx.ProxyError):
+            return BackendError(f"{where}: the proxy set in the environment failed ({self._shown(str(error))})")
+        return BackendError(f"the connection to {where} broke ({self._shown(str(error)) or type(error).__name__})")
+
+    def _shown(self, message: str) -> str:
+        """A server's words, cut, on one line, and without the key if it repeats it."""
+        if self._api_key:
+            message = message.replace(self._api_key, "[key]")
+        line = " ".join(message.split())
+        return line if len(line) <= _MESSAGE_LIMIT else line[: _MESSAGE_LIMIT - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Why an attempt failed before it gave a token."""
+
+    error: BackendError
+    retry: bool = True
+    retry_after: float | None = None
+    status: int = 0
+    parameter: str = ""
+    message: str = ""
+
+
+@dataclass(slots=True)
+class _Answer:
+    """Gathers the chunks of one answer."""
+
+    tokens: list[Token] = field(default_factory=list)
+    finish_reason: str = ""
+    usage: dict[str, int] = field(default_factory=dict)
+
+    def add(self, chunk: Mapping[str, Any], owner: OpenAIGenerator) -> Iterator[Token]:
+        """Take in one chunk (or a whole answer) and give the tokens it adds."""
+        if chunk.get("error"):
+            message, _ = _server_message(json.dumps(chunk))
+            raise BackendError(f"{owner.name} failed while answering: {owner._shown(message)}")
+        usage = chunk.get("usage")
+        if isinstance(usage, dict):
+            self.usage = {k: v for k, v in usage.items() if isinstance(v, int) and not isinstance(v, bool)}
+        choices = chunk.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            return  # a chunk of usage alone has none
+        choice = choices[0]
+        if isinstance(reason := choice.get("finish_reason"), str):
+            self.finish_reason = reason
+        part = choice.get("delta") or choice.get("message") or {}
+        content = part.get("content") if isinstance(part, dict) else None
+        if not isinstance(content, str) or not content:
+            return
+        for token in _tokens(content, choice.get("logprobs")):
+            self.tokens.append(token)
+            yield token
+
+    def generation(self, owner: OpenAIGenerator) -> Generation:
+        return Generation(
+            text="".join(token.text for token in self.tokens),
+            tokens=tuple(self.tokens),
+            finish_reason=self.finish_reason or "stop",
+            usage=self.usage,
+            model=owner.name,
+        )
+
+
+def _tokens(content: str, logprobs: object) -> list[Token]:
+    """The tokens of `content` with their log-probabilities where those tell the same text, else one token."""
+    listed = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if isinstance(listed, list):
+        try:
+            tokens = [Token(str(item["token"]), float(item["logprob"])) for item in listed]
+        except (KeyError, TypeError, ValueError):
+            tokens = []
+        if "".join(token.text for token in tokens) == content:
+            return tokens
+    return [Token(content)]
+
+
+def server_sent_events(chunks: Iterable[bytes]) -> Iterator[str]:
+    """The data of each event of a stream, whatever way the network has cut it.
+
+    Lines end in LF, CRLF or CR; bytes are decoded per line, so that no character is split. Comments and other fields
+    are passed over. A missing blank line at the end, or none between events of one line each, is forgiven.
+    Raises BackendError for a line of more than 1 MiB.
+    """
+    pending: list[str] = []
+    held: list[bytes] = []  # pieces of a line whose end has not come yet
+    size = 0
+    for chunk in chunks:
+        ended = b"\n" in chunk or b"\r" in chunk or (held and held[-1].endswith(b"\r"))
+        held.append(chunk)
+        size += len(chunk)
+        if ended:
+            *lines, rest = _LINE_END.split(b"".join(held))
+            held, size = [rest], len(rest)
+            for line in lines:
+                yield from _feed(line, pending)
+        if size > _LINE_LIMIT:
+            raise BackendError("the endpoint sent a line too long to be an answer; check base_url")
+    for line in (b"".join(held).rstrip(b"\r"), b""):
+        yield from _feed(line, pending)
+
+
+def _feed(line: bytes, pending: list[str]) -> Iterator[str]:
+    if line.startswith(b"data:"):
+        data = line[5:].decode("utf-8", "replace").removeprefix(" ")
+        if pending and _complete(pending):
+            yield "\n".join(pending)
+            pending.clear()
+        pending.append(data)
+    elif not line and pending:
+        yield "\n".join(pending)
+        pending.clear()
+
+
+def _complete(pending: list[str]) -> bool:
+    try:
+        json.loads("\n".join(pending))
+    except ValueError:
+        return False
+    return True
+
+
+def _parse(data: str, name: str) -> Mapping[str, Any]:
+    try:
+        value = json.loads(data)
+    except ValueError as error:
+        raise BackendError(f"{name} sent what is not JSON ({data[:80]!r}); check base_url") from error
+    if not isinstance(value, dict):
+        raise BackendError(f"{name} sent {data[:80]!r} where an object was expected; check base_url")
+    return value
+
+
+def _server_message(body: str) -> tuple[str, str]:
+    """The message and the name of the parameter at fault, from the shapes that servers use for errors."""
+    try:
+        value = json.loads(body)
+    except ValueError:
+        return body.strip(), ""
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(error, dict):
+        message = error.get("message") or error.get("detail") or json.dumps(error, ensure_ascii=False)
+        return str(message), str(error.get("param") or "")
+    return str(error), ""
+
+
+def _adapt(payload: Mapping[str, Any], problem: _Problem) -> dict[str, Any] | None:
+    """The payload without the parameter that the endpoint rejected; None if that is not what went wrong."""
+    if problem.status not in (400, 422):
+        return None
+    if "max_tokens" in payload and "max_completion_tokens" in problem.message:
+        adapted = {key: value for key, value in payload.items() if key != "max_tokens"}
+        return {**adapted, "max_completion_tokens": payload["max_tokens"]}
+    for key in _OPTIONAL:
+        if key in payload and (problem.parameter.split(".")[0] == key or f"'{key}'" in problem.message):
+            return {k: v for k, v in payload.items() if k != key}
+    return None
+
+
+def _retry_after(value: str) -> float | None:
+    """Seconds from now that a ``Retry-After`` header asks for: a number, or an HTTP date. None if it is neither."""
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except (TypeError, ValueError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())

@@ -1,0 +1,170 @@
+"""Which loader reads a file: by its suffix, checked against its content."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import PurePosixPath
+
+from pincite.errors import EncryptedError, UnsupportedFormatError
+from pincite.loaders.decode import looks_binary
+from pincite.protocols import Loader, Source
+
+__all__ = ["choose_loader"]
+
+# What the suffix says, for files that are recognised but not read.
+_KNOWN = {
+    ".doc": "the old binary Word format (save it as .docx)",
+    ".dot": "the old binary Word format (save it as .docx)",
+    ".rtf": "Rich Text (save it as .docx)",
+    ".odt": "OpenDocument text (save it as .docx or .pdf)",
+    ".ods": "an OpenDocument spreadsheet (save it as .csv)",
+    ".odp": "an OpenDocument presentation (save it as .pdf)",
+    ".xls": "an Excel workbook (save it as .csv)",
+    ".xlsx": "an Excel workbook (save it as .csv)",
+    ".xlsm": "an Excel workbook (save it as .csv)",
+    ".ppt": "a PowerPoint presentation (save it as .pdf)",
+    ".pptx": "a PowerPoint presentation (save it as .pdf)",
+    ".pptm": "a PowerPoint presentation (save it as .pdf)",
+    ".pages": "an Apple Pages document (export it as .docx or .pdf)",
+    ".epub": "an EPUB book (convert it to .html or .pdf)",
+    ".mobi": "a Kindle book (convert it to .html or .pdf)",
+    ".azw3": "a Kindle book (convert it to .html or .pdf)",
+    ".djvu": "a DjVu scan (convert it to .pdf with a text layer)",
+    ".eml": "an e-mail (save its text as .txt or .html)",
+    ".msg": "an Outlook e-mail (save its text as .txt or .html)",
+    ".mbox": "a mailbox (save its messages as .txt or .html)",
+    ".mht": "a web archive (save the page as .html)",
+    ".mhtml": "a web archive (save the page as .html)",
+    ".zip": "an archive (unpack it first)",
+    ".7z": "an archive (unpack it first)",
+    ".rar": "an archive (unpack it first)",
+    ".tar": "an archive (unpack it first)",
+    ".gz": "a compressed file (unpack it first)",
+    ".tgz": "an archive (unpack it first)",
+    ".bz2": "a compressed file (unpack it first)",
+    ".xz": "a compressed file (unpack it first)",
+    ".zst": "a compressed file (unpack it first)",
+    **dict.fromkeys(
+        (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic"),
+        "a picture (reading it needs OCR, which is not available)",
+    ),
+    **dict.fromkeys((".mp3", ".wav", ".m4a", ".ogg", ".flac"), "a sound recording"),
+    **dict.fromkeys((".mp4", ".mkv", ".mov", ".avi", ".webm"), "a film"),
+}
+_SIGNATURES = (
+    (b"\x89PNG", ".png"),
+    (b"\xff\xd8\xff", ".jpg"),
+    (b"GIF8", ".gif"),
+    (b"\x1f\x8b", ".gz"),
+    (b"BZh", ".bz2"),
+    (b"\xfd7zXZ\x00", ".xz"),
+    (b"7z\xbc\xaf\x27\x1c", ".7z"),
+    (b"Rar!\x1a", ".rar"),
+    (b"{\\rtf", ".rtf"),
+)
+# Directories of an office package, by what it then is.
+_PACKAGES = (("word/", ".docx"), ("xl/", ".xlsx"), ("ppt/", ".pptx"))
+_MIMETYPES = {
+    b"application/epub+zip": ".epub",
+    b"application/vnd.oasis.opendocument.text": ".odt",
+    b"application/vnd.oasis.opendocument.spreadsheet": ".ods",
+    b"application/vnd.oasis.opendocument.presentation": ".odp",
+}
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_HTML = re.compile(rb"(?:<\?xml[^>]{0,200}\?>|<!--.{0,2000}?-->|\s+){0,20}<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
+_BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+# A page may be saved under these names; under any other suffix of a text format, HTML is what the file is about.
+_MAY_BE_HTML = frozenset({"", ".txt", ".text", ".pdf", ".docx", ".doc", ".asp", ".aspx", ".jsp", ".php", ".cgi"})
+_TEXT, _HTML_SUFFIX, _DOCX, _PDF = ".txt", ".html", ".docx", ".pdf"
+
+
+def choose_loader(loaders: Sequence[Loader], source: Source) -> Loader:
+    """The loader of `loaders` that reads `source`.
+
+    The suffix decides unless the content contradicts it: a PDF, a Word document or a web page under another name goes
+    to the loader of what it is. A file with an unknown suffix that is not binary is text. The first of several loaders
+    with the same suffix wins.
+
+    Raises UnsupportedFormatError, which names the format where it is known and lists what can be read, or
+    EncryptedError for a protected Office file.
+    """
+    suffix = PurePosixPath(source.name.replace("\\", "/")).suffix.lower()
+    kind = _content(source.data, suffix)
+    by_suffix = _find(loaders, suffix)
+    if kind:
+        # Variants of one format (.docm for .docx) keep the loader that their suffix names.
+        loader = _find(loaders, kind)
+        if loader is None:
+            raise UnsupportedFormatError(_refusal(loaders, source.name, kind))
+        return loader
+    if by_suffix is not None:
+        return by_suffix
+    if suffix in _KNOWN:
+        raise UnsupportedFormatError(_refusal(loaders, source.name, suffix))
+    text = _find(loaders, _TEXT)
+    if text is None or looks_binary(source.data):
+        raise UnsupportedFormatError(_refusal(loaders, source.name, suffix))
+    return text
+
+
+def _content(data: bytes, suffix: str) -> str:
+    """The suffix that `data` deserves by its first bytes; "" when they do not say."""
+    head = data[:4096]
+    if head.lstrip().startswith(b"%PDF-") or (suffix == _PDF and b"%PDF-" in head[:1024]):
+        return _PDF
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return _package(data, suffix)
+    if head.startswith(_OLE):
+        return _ole(data, suffix)
+    for signature, kind in _SIGNATURES:
+        if head.startswith(signature):
+            return kind
+    if suffix in _MAY_BE_HTML and _is_html(head):
+        return _HTML_SUFFIX
+    return ""
+
+
+def _package(data: bytes, suffix: str) -> str:
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as package:
+            names = package.namelist()
+            mimetype = package.read("mimetype")[:100].strip() if "mimetype" in names[:1] else b""
+    except (zipfile.BadZipFile, ValueError, OSError, KeyError, RuntimeError, NotImplementedError, EOFError):
+        # Damaged, but the suffix may still say what it was, and that loader what is wrong with it.
+        return suffix or ".zip"
+    if mimetype in _MIMETYPES:
+        return _MIMETYPES[mimetype]
+    folders = {name.lstrip("/").lower().split("/")[0] + "/" for name in names if "/" in name}
+    kinds = [kind for folder, kind in _PACKAGES if folder in folders]
+    if len(kinds) == 1 and "[Content_Types].xml" in names:
+        return kinds[0]
+    return ".zip"
+
+
+def _ole(data: bytes, suffix: str) -> str:
+    if "EncryptedPackage".encode("utf-16-le") in data:
+        raise EncryptedError("the Office document is encrypted: a password is needed to open it")
+    for stream, kind in (("WordDocument", ".doc"), ("Workbook", ".xls"), ("PowerPoint Document", ".ppt")):
+        if stream.encode("utf-16-le") in data:
+            return kind
+    return suffix if suffix in _KNOWN else ".doc"
+
+
+def _is_html(head: bytes) -> bool:
+    if head.startswith(_BOMS):
+        # Wide encodings put a NUL beside every letter of the declaration.
+        head = head.lstrip(b"\xef\xbb\xbf\xff\xfe").replace(b"\x00", b"")
+    return _HTML.match(head) is not None
+
+
+def _find(loaders: Sequence[Loader], suffix: str) -> Loader | None:
+    return next((loader for loader in loaders if suffix in loader.suffixes), None)
+
+
+def _refusal(loaders: Sequence[Loader], name: str, suffix: str) -> str:
+    what = _KNOWN.get(suffix)
+    known = f"{suffix} is {what}" if what else f"{name!r} is not text and of no known format"
+    return f"{known}. Formats that are read: {', '.join(sorted(loader.name for loader in loaders))}"

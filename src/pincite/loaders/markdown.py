@@ -1,0 +1,160 @@
+"""Markdown: the source as it stands, with its headings."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import accumulate, pairwise
+
+from markdown_it import MarkdownIt
+
+from pincite.errors import LoadError, NoTextError
+from pincite.loaders.clean import clean, collapse, loss_warnings
+from pincite.loaders.decode import decode
+from pincite.loaders.ids import content_hash, document_id, stem_title
+from pincite.protocols import Source
+from pincite.types import Document, Heading, MetadataValue
+
+__all__ = ["MarkdownLoader"]
+
+_KEY = re.compile(r"([A-Za-z_][\w .-]*?)\s*:(?:\s+(.*))?")
+_INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
+_FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+")
+
+
+class MarkdownLoader:
+    """Reads Markdown. The text is the source itself, so that a span points at characters of the file.
+
+    Headings are those that a Markdown parser finds (underlined or with ``#``, never inside a code fence) at the top
+    level: one inside a quotation or a list does not govern what follows it. A heading's span is its words without
+    the ``#`` marks.
+
+    YAML front matter is taken out of the text, because what stays in is searched and cited, and put into the
+    metadata: ``key: value`` pairs with plain values and lists of plain values (joined with ", "). Other keys are
+    left out with a warning. The title is the front matter's ``title``, or the first heading of level 1, or the first
+    heading, or the file's name.
+    """
+
+    name = "markdown"
+    suffixes = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd"})
+
+    def load(self, source: Source) -> Document:
+        """The Markdown of `source`.
+
+        Raises UnsupportedFormatError for binary data, NoTextError when nothing is left beside front matter.
+        """
+        decoded = decode(source.data)
+        cleaned = clean(decoded.text)
+        metadata, text, doubts = _front_matter(cleaned.text)
+        if not text.strip():
+            raise NoTextError("the file is empty" if not source.data else "the file holds no visible text")
+        headings = _headings(text)
+        title = metadata.get("title")
+        first = next((heading for heading in headings if heading.level == 1), headings[0] if headings else None)
+        if decoded.detected:
+            metadata["encoding"] = decoded.encoding
+        return Document(
+            id=document_id(source.uri),
+            text=text,
+            title=str(title) if title else first.text if first else stem_title(source.name),
+            uri=source.uri,
+            media_type="text/markdown",
+            content_hash=content_hash(source.data),
+            metadata=metadata,
+            headings=headings,
+            warnings=decoded.warnings + loss_warnings(cleaned.controls, cleaned.invisible) + doubts,
+        )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    # Only block structure is wanted: inline parsing would be work thrown away.
+    parser = MarkdownIt("commonmark").enable("table")
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    return parser
+
+
+def _headings(text: str) -> tuple[Heading, ...]:
+    try:
+        tokens = _parser().parse(text)
+    except (RecursionError, IndexError, ValueError) as error:
+        raise LoadError(f"the Markdown could not be parsed: {error}") from error
+    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    headings: list[Heading] = []
+    for token, inline in pairwise(tokens):
+        if token.type != "heading_open" or token.level != 0 or token.map is None:
+            continue
+        begin, end = starts[token.map[0]], min(starts[token.map[1]], len(text))
+        lines = inline.content.strip().split("\n")
+        start = text.find(lines[0], begin, end)
+        # The last line is looked for after the first, so that a word repeated on both is not taken twice.
+        stop = start + len(lines[0])
+        if len(lines) > 1:
+            last = lines[-1].strip()
+            stop = text.find(last, stop, end)
+            stop = stop + len(last) if stop >= 0 else -1
+        if start < 0 or stop <= start or not inline.content.strip():
+            continue
+        headings.append(Heading(int(token.tag[1:]), collapse(text[start:stop]), start, stop))
+    return tuple(headings)
+
+
+def _front_matter(text: str) -> tuple[dict[str, MetadataValue], str, tuple[str, ...]]:
+    """The metadata at the head of `text`, the text after it, and warnings about keys left out.
+
+    A block between two ``---`` lines that does not look like keys and values is text: two rules with prose between.
+    """
+    if not text.startswith("---"):
+        return {}, text, ()
+    lines = text.split("\n")
+    if lines[0].rstrip() != "---":
+        return {}, text, ()
+    close = next((i for i, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")), 0)
+    if not close:
+        return {}, text, ()
+    metadata: dict[str, MetadataValue] = {}
+    nested: dict[str, None] = {}
+    items: dict[str, list[str]] = {}
+    key = ""
+    for line in lines[1:close]:
+        bare = line.strip()
+        if not bare or bare.startswith("#"):
+            continue
+        match = None if line[0].isspace() else _KEY.fullmatch(line.rstrip())
+        if match is not None:
+            key = match[1]
+            value = (match[2] or "").strip()
+            if value[:1] in ("|", ">", "&", "*", "!", "{"):
+                nested[key] = None
+            elif value:
+                metadata[key] = _scalar(value)
+        elif not key:
+            return {}, text, ()
+        elif bare.startswith("- ") and key not in metadata and key not in nested and ": " not in bare:
+            items.setdefault(key, []).append(str(_scalar(bare[2:].strip())))
+        elif line[0].isspace() or bare.startswith("-"):
+            nested[key] = None
+        else:
+            return {}, text, ()
+    for name, values in items.items():
+        if name not in nested:
+            metadata[name] = ", ".join(values)
+    for name in nested:
+        metadata.pop(name, None)
+    warnings = (f"front matter left out: {', '.join(nested)} (nested)",) if nested else ()
+    return metadata, "\n".join(lines[close + 1 :]).lstrip("\n"), warnings
+
+
+def _scalar(value: str) -> MetadataValue:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    value = value.split(" #", 1)[0].rstrip()
+    if value.startswith("[") and value.endswith("]"):
+        return ", ".join(str(_scalar(part.strip())) for part in value[1:-1].split(",") if part.strip())
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if _INTEGER.fullmatch(value):
+        return int(value)
+    if _FLOAT.fullmatch(value):
+        return float(value)
+    return value

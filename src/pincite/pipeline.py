@@ -1,0 +1,574 @@
+"""The main job: add documents, search them, answer from them. Parts are given, nothing here reads configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pincite.assemble import assemble, is_refusal
+from pincite.chunkers.context import context_text, encoded_text
+from pincite.citations import add_markers, cite, words_in_common
+from pincite.errors import BackendError, EncoderMismatchError, InputError, LoadError
+from pincite.loaders.choose import choose_loader
+from pincite.loaders.ids import document_id
+from pincite.markers import MarkerResolver
+from pincite.protocols import Source
+from pincite.retrieve import Mode, retrieve
+from pincite.sources import Found, find_files
+from pincite.types import (
+    AddReport,
+    Answer,
+    Chunk,
+    Citation,
+    Document,
+    FileOutcome,
+    Filter,
+    Generation,
+    Prompt,
+    SearchResult,
+    StoredDocument,
+)
+
+if TYPE_CHECKING:
+    from pincite import protocols
+    from pincite.protocols import Chunker, Encoder, Loader, Matrix, Store
+
+__all__ = ["PROBES", "AddListener", "Options", "Pipeline", "check_identity", "copy_documents", "probe_vectors"]
+
+#: Encoded when an index is made and again when it is used: two encoders that differ on these are not the same.
+PROBES = (
+    "No person shall be deprived of life, liberty or property without due process of law.",
+    "The tenant pays 1,250 euros on the third working day of each month.",
+    "धारा 302 — murder; 第三条; naïve café 🙂",
+)
+
+#: Least cosine similarity between a probe's stored and new vector. Processors differ in the last bits, models in more.
+_SAME = 0.999
+
+#: Chunks encoded and committed together while adding.
+_BATCH = 256
+
+#: A passage speaks to a question if it is this near to it, or holds this share of its content words.
+#: Measured: see docs/decisions/0006-no-evidence.md.
+RELEVANT_COSINE = 0.30
+RELEVANT_WORDS = 0.60
+
+NO_EVIDENCE = "no-evidence"
+INSUFFICIENT = "insufficient-evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the pipeline needs to know beyond its parts."""
+
+    k: int = 10
+    mode: Mode = "hybrid"
+    depth: int = 100
+    rrf_k: int = 60
+    answer_passages: int = 5
+    prompt_tokens: int = 7680  #: of an assembled prompt: the context window less the answer
+    max_file_bytes: int = 512 << 20
+    recipe: str = ""  #: names how chunks are cut; a document added under another recipe is cut again
+
+
+class AddListener:
+    """Told what `add` does, as it does it. Every method does nothing: override what is wanted."""
+
+    def found(self, files: int) -> None:
+        """So many files will be looked at."""
+
+    def reading(self, uri: str) -> None:
+        """A file is being read."""
+
+    def encoded(self, uri: str, done: int, total: int) -> None:
+        """So many of a document's chunks have been encoded."""
+
+    def finished(self, outcome: FileOutcome) -> None:
+        """A file's outcome is final: what is added or updated is on disk and can be searched."""
+
+
+class Pipeline:
+    """Documents in, checked answers out. Any thread may search and ask; one at a time adds."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        encoder: Encoder,
+        chunker: Chunker,
+        loaders: Sequence[Loader],
+        generator: Callable[[], protocols.Generator],
+        options: Options | None = None,
+    ) -> None:
+        self.store = store
+        self.encoder = encoder
+        self.chunker = chunker
+        self.loaders = loaders
+        self.options = options or Options()
+        self._make_generator = generator
+        self._generator: protocols.Generator | None = None
+        self._probed = False
+        check_identity(store, encoder)
+
+    @property
+    def generator(self) -> protocols.Generator:
+        """Made at the first question."""
+        if self._generator is None:
+            self._generator = self._make_generator()
+        return self._generator
+
+    # Adding and removing
+
+    def add(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        metadata: Mapping[str, str | int | float | bool] | None = None,
+        listener: AddListener | None = None,
+    ) -> AddReport:
+        """Index files, folders and patterns. Every file ends as added, updated, unchanged or skipped with a reason.
+
+        One file that cannot be read never stops the run. A file whose bytes, metadata and recipe are as before is
+        left alone. Documents become visible in batches, each whole; when this is interrupted those told to the
+        listener are in, the rest are not, and running it again does the rest. Raises InputError for a name that
+        matches nothing, before anything is read.
+        """
+        names = [paths] if isinstance(paths, str | Path) else list(paths)
+        found = list(find_files(names))
+        sources = (_passed_over(each) if each.reason else self._source(each.path) for each in found)
+        return self._add(sources, len(found), metadata or {}, listener)
+
+    def add_text(
+        self,
+        data: bytes | str,
+        *,
+        name: str,
+        metadata: Mapping[str, str | int | float | bool] | None = None,
+        listener: AddListener | None = None,
+    ) -> AddReport:
+        """Index one document that is not a file. `name` is its identity, and its suffix says what it is."""
+        raw = data.encode("utf-8") if isinstance(data, str) else data
+        source = Source(uri=f"stdin:{name}", name=name, data=raw)
+        return self._add(iter([source]), 1, metadata or {}, listener)
+
+    def _source(self, path: Path) -> Source | FileOutcome:
+        uri = str(path.absolute())
+        try:
+            size = path.stat().st_size
+            if size > self.options.max_file_bytes:
+                limit = self.options.max_file_bytes
+                detail = f"{size / 1e6:.0f} MB, the limit is {limit / 1e6:.0f} MB (load.max_file_mb)"
+                return FileOutcome(uri, "skipped", reason="too-large", detail=detail)
+            return Source(uri=uri, name=path.name, data=path.read_bytes(), path=path)
+        except OSError as error:
+            return FileOutcome(uri, "skipped", reason="unreadable", detail=error.strerror or str(error))
+
+    def _add(
+        self,
+        sources: Iterator[Source | FileOutcome],
+        total: int,
+        metadata: Mapping[str, str | int | float | bool],
+        listener: AddListener | None,
+    ) -> AddReport:
+        self._check_probes()
+        started = time.perf_counter()
+        listener = listener or AddListener()
+        listener.found(total)
+        outcomes: list[FileOutcome] = []
+        batch = _Batch(self.store, self.encoder, self.options.recipe, listener, outcomes)
+        try:
+            for source in sources:
+                if isinstance(source, FileOutcome):
+                    batch.report(source)
+                    continue
+                listener.reading(source.uri)
+                try:
+                    self._add_one(source, metadata, batch)
+                except LoadError as error:
+                    # What was indexed of an earlier version stays: a file that cannot be read just now is not gone.
+                    batch.report(FileOutcome(source.uri, "skipped", reason=error.reason, detail=str(error)))
+            batch.flush()
+        except BaseException:
+            batch.abandon()
+            raise
+        return AddReport(tuple(outcomes), time.perf_counter() - started)
+
+    def _add_one(self, source: Source, metadata: Mapping[str, str | int | float | bool], batch: _Batch) -> None:
+        old = self.store.find(uri=source.uri)
+        digest = hashlib.sha256(source.data).hexdigest()
+        if (
+            old is not None
+            and (old.content_hash, old.recipe) == (digest, self.options.recipe)
+            and all(old.metadata.get(name) == value for name, value in metadata.items())
+        ):
+            batch.report(FileOutcome(source.uri, "unchanged", old.id, old.version, old.chunks))
+            return
+        loaded = choose_loader(self.loaders, source).load(source)
+        document = replace(
+            loaded,
+            version=self.store.next_version(document_id(source.uri)),
+            metadata={**loaded.metadata, **metadata},
+        )
+        chunks = list(self.chunker.chunk(document))
+        if not chunks:
+            raise LoadError("nothing to index: the file holds no text")
+        batch.put(document, chunks, updated=old is not None)
+
+    def remove(self, document: str | Path) -> StoredDocument:
+        """Remove a document, named by its id (or the beginning of one) or its path. Returns what was removed.
+
+        It can be found in no leg when this returns. Raises InputError if there is none, or several match.
+        """
+        found = self.resolve(document)
+        self.store.remove(found.id)
+        return found
+
+    # Looking
+
+    def documents(self) -> list[StoredDocument]:
+        """Every document, by address."""
+        return self.store.documents()
+
+    def resolve(self, document: str | Path) -> StoredDocument:
+        """The document with this id, beginning of an id, path or file name. Raises InputError if not exactly one."""
+        name = str(document)
+        if found := self.store.find(document_id=name) or self.store.find(uri=name):
+            return found
+        if found := self.store.find(uri=str(Path(name).absolute())):
+            return found
+        everything = self.store.documents()
+        matches = [each for each in everything if each.id.startswith(name)] if len(name) >= 4 else []
+        matches = matches or [each for each in everything if Path(each.uri).name == name]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            listed = ", ".join(f"{each.id} ({each.uri})" for each in matches[:5])
+            raise InputError(f"{name!r} names {len(matches)} documents: {listed}")
+        raise InputError(f"no document {name!r} in the index; `pincite list` shows what there is")
+
+    def show(self, document: str | Path) -> Document:
+        """A document with its text; named as for `resolve`."""
+        found = self.store.get_document(self.resolve(document).id)
+        if found is None:
+            raise InputError(f"the document {document!r} was removed meanwhile")
+        return found
+
+    # Asking
+
+    def search(
+        self, query: str, *, k: int | None = None, where: Filter | None = None, mode: Mode | None = None
+    ) -> SearchResult:
+        """The best passages for `query`. `where` limits the documents, inside the engine and on every leg."""
+        mode = mode or self.options.mode
+        if not query.strip():
+            return SearchResult(query, (), {}, notes=("the query is empty",))
+        started = time.perf_counter()
+        vector = self._query_vector(query) if mode != "bm25" else None
+        encoded = time.perf_counter() - started
+        result = retrieve(
+            self.store,
+            query,
+            vector,
+            k=self.options.k if k is None else k,
+            mode=mode,
+            depth=self.options.depth,
+            rrf_k=self.options.rrf_k,
+            where=where,
+        )
+        return replace(result, timings={"encode": encoded, **result.timings})
+
+    def ask(self, question: str, *, k: int | None = None, where: Filter | None = None) -> Answer:
+        """Answer from the documents, with checked citations, or abstain and say why."""
+        for item in self.stream(question, k=k, where=where):
+            if isinstance(item, Answer):
+                return item
+        raise BackendError("the answer ended without a result")  # pragma: no cover - stream always ends with one
+
+    def stream(self, question: str, *, k: int | None = None, where: Filter | None = None) -> Iterator[str | Answer]:
+        """The answer's text in pieces as it is written, then the `Answer` itself.
+
+        The pieces joined are ``answer.text``. Nothing is generated when no passage speaks to the question.
+        """
+        if not question.strip():
+            raise InputError("the question is empty")
+        found = self.search(question, k=k or self.options.answer_passages, where=where)
+        timings = dict(found.timings)
+        if missing := self._no_evidence(question, found):
+            yield missing
+            yield Answer(
+                question, missing, (), found.passages, True, NO_EVIDENCE, warnings=found.notes, timings=timings
+            )
+            return
+        answer = yield from self._answer(question, found, timings)
+        yield answer
+
+    def _answer(self, question: str, found: SearchResult, timings: dict[str, float]) -> Generator[str, None, Answer]:
+        started = time.perf_counter()
+        generator = self.generator
+        if generator.cites:
+            prompt = assemble(question, found.passages, budget=self.options.prompt_tokens)
+        else:
+            prompt = Prompt(question, found.passages)
+        warnings = [*found.notes, *(f"left out of the prompt: {p.title}: {why}" for p, why in prompt.dropped)]
+        # A generator that writes no markers chooses its words after reading everything; the others stream.
+        resolver = MarkerResolver(known=len(prompt.passages))
+        pieces: list[str] = []
+        generation = Generation("")
+        for item in generator.stream(prompt):
+            if isinstance(item, Generation):
+                generation = item
+            elif generator.cites and (piece := resolver.feed(item.text)):
+                pieces.append(piece)
+                yield piece
+        if generator.cites and (piece := resolver.finish()):
+            pieces.append(piece)
+            yield piece
+        text = "".join(pieces) if generator.cites else generation.text.strip()
+        timings["generate"] = time.perf_counter() - started
+        warnings += [f"the model named a source [{n}] that it was not given; removed" for n in resolver.unknown]
+        if generation.finish_reason == "length":
+            warnings.append("the answer was cut off at its longest allowed length")
+
+        def abstain(text: str) -> Answer:
+            return Answer(
+                question,
+                text,
+                (),
+                prompt.passages,
+                abstained=True,
+                reason=INSUFFICIENT,
+                model=generator.name,
+                warnings=tuple(warnings),
+                timings=timings,
+            )
+
+        if not text.strip():
+            explanation = _insufficient(found)
+            yield explanation
+            return abstain(text + explanation)
+        if is_refusal(text):
+            return abstain(text)
+        started = time.perf_counter()
+        sources = None if generator.cites else generation.sources
+        citations = self._pinpoint(
+            cite(text, question, prompt.passages, sources=sources, encoder=self.encoder), warnings
+        )
+        if not generator.cites:
+            text, citations = add_markers(text, citations)
+            yield text
+        elif not citations:
+            warnings.append("the model named no source for its answer: nothing of it is proved")
+        timings["cite"] = time.perf_counter() - started
+        return Answer(
+            question,
+            text,
+            tuple(citations),
+            prompt.passages,
+            model=generator.name,
+            warnings=tuple(warnings),
+            timings=timings,
+        )
+
+    def _query_vector(self, query: str) -> Matrix:
+        self._check_probes()
+        vector: Matrix = self.encoder.encode_queries([query])[0]
+        return vector
+
+    def _no_evidence(self, question: str, found: SearchResult) -> str:
+        """Why nothing found speaks to the question; empty if something may."""
+        if not found.passages:
+            return "No document in the index matches: there is nothing to answer from."
+        nearest = max((hit.score for hit in found.legs.get("dense", ())), default=0.0)
+        if nearest >= RELEVANT_COSINE or words_in_common(question, found.passages) >= RELEVANT_WORDS:
+            return ""
+        return (
+            f"Nothing in the {_count(len(self.store.documents()), 'document')} of the index speaks to this question. "
+            f"The nearest passage is in {found.passages[0].title} (similarity {nearest:.2f})."
+        )
+
+    def _pinpoint(self, citations: Iterable[Citation], warnings: list[str]) -> list[Citation]:
+        """Hold every citation against the stored document: its characters must be there, and give its page."""
+        checked = []
+        documents: dict[str, Document | None] = {}
+        for citation in citations:
+            if citation.document_id not in documents:
+                documents[citation.document_id] = self.store.get_document(citation.document_id, citation.version)
+            document = documents[citation.document_id]
+            if document is None or document.text[citation.start : citation.end] != citation.quote:
+                warnings.append(f"a citation to {citation.title} was dropped: the document changed meanwhile")
+                continue
+            checked.append(
+                replace(
+                    citation,
+                    page=document.page_at(citation.start),
+                    headings=document.heading_path(citation.start),
+                )
+            )
+        return checked
+
+    # Identity
+
+    def _check_probes(self) -> None:
+        """Before the first vector of a session: does this encoder still give the vectors the index was made with?"""
+        if self._probed or not self.store.header.probes:
+            return
+        import numpy as np
+
+        stored = np.asarray(self.store.header.probes, dtype=np.float32)
+        found = probe_vectors(self.encoder)
+        lengths = np.linalg.norm(stored, axis=1) * np.linalg.norm(found, axis=1)
+        cosines = (stored * found).sum(axis=1) / np.maximum(lengths, 1e-12)
+        if cosines.min() < _SAME:
+            raise EncoderMismatchError(
+                f"the encoder {self.encoder.identity.name} no longer gives the vectors this index was made with "
+                f"(cosine {cosines.min():.3f} on a probe sentence). {_MEND}"
+            )
+        self._probed = True
+
+    def check_encoder(self) -> None:
+        """Raise EncoderMismatchError if the encoder gives other vectors than the index was made with."""
+        self._check_probes()
+
+    def close(self) -> None:
+        """Release the index. Idempotent."""
+        self.store.close()
+
+
+class _Batch:
+    """Documents gathered until there are enough chunks to encode together; then written and committed at once."""
+
+    def __init__(
+        self, store: Store, encoder: Encoder, recipe: str, listener: AddListener, outcomes: list[FileOutcome]
+    ) -> None:
+        self._store = store
+        self._encoder = encoder
+        self._recipe = recipe
+        self._listener = listener
+        self._outcomes = outcomes
+        self._waiting: list[tuple[Document, list[Chunk], bool, str]] = []
+        self._staged: list[int] = []
+
+    def put(self, document: Document, chunks: list[Chunk], *, updated: bool, added_at: str = "") -> None:
+        self._waiting.append((document, chunks, updated, added_at))
+        if sum(len(each) for _, each, *_ in self._waiting) >= _BATCH:
+            self.flush()
+
+    def report(self, outcome: FileOutcome) -> None:
+        self._outcomes.append(outcome)
+        self._listener.finished(outcome)
+
+    def flush(self) -> None:
+        import numpy as np
+
+        work = [(document, chunk) for document, chunks, *_ in self._waiting for chunk in chunks]
+        parts = []
+        for start in range(0, len(work), _BATCH):
+            part = work[start : start + _BATCH]
+            parts.append(self._encoder.encode_passages([encoded_text(c.headings, c.text) for _, c in part]))
+            self._listener.encoded(part[-1][0].uri, min(start + _BATCH, len(work)), len(work))
+        if not work:
+            return
+        vectors = np.concatenate(parts)
+        position = 0
+        for document, chunks, _, added_at in self._waiting:
+            ticket = self._store.stage(document, self._recipe, added_at)
+            self._staged.append(ticket)
+            for start in range(0, len(chunks), _BATCH):
+                some = chunks[start : start + _BATCH]
+                self._store.stage_chunks(
+                    ticket,
+                    some,
+                    [lexical_context(document, chunk) for chunk in some],
+                    vectors[position : position + len(some)],
+                )
+                position += len(some)
+        self._store.commit(self._staged)
+        waiting, self._waiting, self._staged = self._waiting, [], []
+        for document, chunks, updated, _ in waiting:
+            self.report(
+                FileOutcome(
+                    document.uri,
+                    "updated" if updated else "added",
+                    document.id,
+                    document.version,
+                    len(chunks),
+                    warnings=document.warnings,
+                )
+            )
+
+    def abandon(self) -> None:
+        """Forget what was staged and not committed."""
+        staged, self._staged = self._staged, []
+        self._store.discard(staged)
+
+
+def copy_documents(
+    source: Store,
+    target: Store,
+    chunker: Chunker,
+    encoder: Encoder,
+    recipe: str,
+    listener: AddListener | None = None,
+) -> int:
+    """Cut and encode every document of `source` anew into `target`; id, version and time stay. Returns the count."""
+    listener = listener or AddListener()
+    listed = source.documents()
+    listener.found(len(listed))
+    batch = _Batch(target, encoder, recipe, listener, [])
+    for stored in listed:
+        document = source.get_document(stored.id, stored.version)
+        if document is not None:
+            listener.reading(document.uri)
+            batch.put(document, list(chunker.chunk(document)), updated=False, added_at=stored.added_at)
+    batch.flush()
+    return len(listed)
+
+
+def lexical_context(document: Document, chunk: Chunk) -> str:
+    """What the lexical leg searches with a chunk beside its text: the document's title and the headings above."""
+    return f"{document.title}\n{context_text(chunk.headings, chunk.text)}"
+
+
+def probe_vectors(encoder: Encoder) -> Matrix:
+    """The encoder's vectors of `PROBES`, float32 (3, dimension)."""
+    return encoder.encode_passages(PROBES)
+
+
+_MEND = "Run `pincite reindex` to encode the documents anew, or set encoder.model to the encoder of the index."
+
+
+def check_identity(store: Store, encoder: Encoder) -> None:
+    """Raise EncoderMismatchError unless the index was made with this encoder. The name alone may differ."""
+    stored, given = store.header.identity, encoder.identity
+    if replace(stored, name="") == replace(given, name=""):
+        return
+    fields = ("revision", "dimension", "pooling", "normalize", "query_prefix", "passage_prefix", "max_tokens")
+    differs = [
+        f"{field} {_short(getattr(stored, field))} in the index, {_short(getattr(given, field))} here"
+        for field in fields
+        if getattr(stored, field) != getattr(given, field)
+    ]
+    raise EncoderMismatchError(
+        f"this index was made with the encoder {stored.name}, not {given.name}: {'; '.join(differs)}. {_MEND}"
+    )
+
+
+def _short(value: object) -> str:
+    return f"{value[:12]}…" if isinstance(value, str) and len(value) > 16 else repr(value)
+
+
+def _passed_over(found: Found) -> FileOutcome:
+    return FileOutcome(str(found.path.absolute()), "skipped", reason=found.reason, detail=found.detail)
+
+
+def _insufficient(found: SearchResult) -> str:
+    looked = ", ".join(dict.fromkeys(passage.title for passage in found.passages))
+    return f"The passages found do not answer this question. Nearest: {looked}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

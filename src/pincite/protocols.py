@@ -1,0 +1,283 @@
+"""The seams of pincite: one small protocol per kind of part. Implementations live in the folder of their kind.
+
+Every implementation is run through the battery of its protocol in ``tests/contracts``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pincite.types import Chunk, Document, Filter, Generation, Hit, Passage, Prompt, StoredDocument, Token
+
+    Matrix: TypeAlias = NDArray[np.float32]
+
+__all__ = [
+    "Chunker",
+    "Encoder",
+    "EncoderIdentity",
+    "Generator",
+    "Loader",
+    "Reranker",
+    "Source",
+    "Store",
+    "StoreHeader",
+    "Tokenizer",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Something to load: its address, its bytes, and what is known of it before it is opened.
+
+    `uri` is the identity of the document: for a file its absolute path, for standard input ``stdin:NAME``.
+    """
+
+    uri: str
+    name: str  #: the file name, whose suffix suggests the format
+    data: bytes
+    path: Path | None = None
+
+
+@runtime_checkable
+class Loader(Protocol):
+    """Reads one family of formats. Holds no state between calls."""
+
+    name: str
+    suffixes: frozenset[str]  #: lower case, with the dot
+
+    def load(self, source: Source) -> Document:
+        """Turn `source` into a document with its page and heading maps.
+
+        The text is what a reader sees, in reading order, without NUL and without surrogates; line ends are line feeds.
+        Every `Heading` and `Page` lies within the text. Raises `LoadError` or one of its children, and nothing
+        else, whatever the bytes are.
+        """
+        ...
+
+
+@runtime_checkable
+class Tokenizer(Protocol):
+    """Counts as the encoder counts."""
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Character ranges of the tokens of `text`, in order, without special tokens and without truncation.
+
+        Ranges are half-open code-point offsets into `text`; characters the tokenizer drops lie in no range.
+        """
+        ...
+
+
+@runtime_checkable
+class Chunker(Protocol):
+    """Cuts a document into chunks whose spans are exact."""
+
+    name: str
+
+    def chunk(self, document: Document) -> Iterator[Chunk]:
+        """Chunks in reading order with ordinals from 0.
+
+        For every chunk ``document.text[chunk.start:chunk.end] == chunk.text``, the text is not blank, it does not
+        begin or end with white space, no cut falls inside a grapheme cluster, and heading context plus text are
+        within the token budget. Every character that is not white space is in some chunk.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderIdentity:
+    """What must be equal for two encoders' vectors to be comparable. Stored with the index."""
+
+    name: str
+    revision: str  #: SHA-256 of the weights
+    dimension: int
+    pooling: str
+    normalize: bool
+    query_prefix: str
+    passage_prefix: str
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoreHeader:
+    """What an index was built with; fixed when it is created."""
+
+    identity: EncoderIdentity
+    probes: tuple[tuple[float, ...], ...]  #: the encoder's vectors of `pincite.pipeline.PROBES`
+    language: str  #: of the lexical leg, one of `pincite.analysis.LANGUAGES`
+    created_at: str = ""  #: ISO 8601 in UTC
+
+
+@runtime_checkable
+class Encoder(Protocol):
+    """Turns text into vectors. Queries and passages have separate methods: prefixes, or two towers."""
+
+    @property
+    def identity(self) -> EncoderIdentity:
+        """Loads the model when first asked."""
+        ...
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """The encoder's own tokenizer."""
+        ...
+
+    @property
+    def max_tokens(self) -> int:
+        """The most content tokens (special tokens not counted) of one passage; what is beyond is not encoded."""
+        ...
+
+    def encode_queries(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of queries: float32, shape (len(texts), dimension), in the order given."""
+        ...
+
+    def encode_passages(self, texts: Sequence[str]) -> Matrix:
+        """Vectors of passages: float32, shape (len(texts), dimension), in the order given.
+
+        Text beyond `max_tokens` is cut, as the reference implementation does; chunkers see to it that none is.
+        """
+        ...
+
+
+@runtime_checkable
+class Store(Protocol):
+    """Keeps documents and chunks and searches both legs. One process at a time; its threads may share it.
+
+    Writing a document version is staged: nothing staged can be seen by any reader until `commit`, which makes all
+    of it visible, and all of the version it replaces invisible, at one moment. After a crash the store opens in
+    the state of its last commit.
+    """
+
+    @property
+    def header(self) -> StoreHeader:
+        """What the index was built with."""
+        ...
+
+    def next_version(self, document_id: str) -> int:
+        """The number the next version of this document gets. Numbers are never used again, even after a removal."""
+        ...
+
+    def stage(self, document: Document, recipe: str = "", added_at: str = "") -> int:
+        """Begin a new version of `document`, numbered ``document.version``. Returns a ticket.
+
+        `added_at` is when the version was recorded, ISO 8601 in UTC; empty for now.
+        Raises InputError if a version with that number or a later one was there before.
+        """
+        ...
+
+    def stage_chunks(self, ticket: int, chunks: Sequence[Chunk], contexts: Sequence[str], vectors: Matrix) -> None:
+        """Write chunks of a staged version.
+
+        `contexts` are texts searched by the lexical leg together with each chunk's own (its headings, its title).
+        Raises InputError for a vector of the wrong dimension, a zero vector, NaN or infinity, before anything of the
+        call is written.
+        """
+        ...
+
+    def commit(self, tickets: Sequence[int]) -> list[StoredDocument]:
+        """Make the staged versions current, all at one moment, durably."""
+        ...
+
+    def discard(self, tickets: Sequence[int]) -> None:
+        """Forget staged versions."""
+        ...
+
+    def remove(self, document_id: str) -> bool:
+        """Make a document unreachable in every leg, durably, before returning. False if there is none."""
+        ...
+
+    def documents(self) -> list[StoredDocument]:
+        """Every current document, by uri."""
+        ...
+
+    def find(self, *, uri: str | None = None, document_id: str | None = None) -> StoredDocument | None:
+        """The current document with this address, or this id."""
+        ...
+
+    def reading(self) -> AbstractContextManager[None]:
+        """While it is open in a thread, no commit or removal becomes visible: several calls see one state."""
+        ...
+
+    def get_document(self, document_id: str, version: int | None = None) -> Document | None:
+        """A document with its text; None if the version is not kept."""
+        ...
+
+    def search_dense(self, vector: Matrix, k: int, where: Filter | None = None) -> list[Hit]:
+        """The k nearest chunks by cosine similarity, best first; ties by chunk order. Shape of vector: (dimension,)."""
+        ...
+
+    def search_lexical(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
+        """The k best chunks by BM25, best first. Empty when no term of the query is in the index."""
+        ...
+
+    def passages(self, hits: Sequence[Hit]) -> list[Passage]:
+        """The chunks of `hits` with their documents' names, in the order given; chunks gone since are left out."""
+        ...
+
+    def chunks(self, document_id: str) -> list[Chunk]:
+        """The current chunks of a document, in order."""
+        ...
+
+    @property
+    def point_count(self) -> int:
+        """Chunks in the index, those being written included."""
+        ...
+
+    @property
+    def indexed_count(self) -> int:
+        """Chunks whose vector is in an approximate index; the others are searched exactly."""
+        ...
+
+    def needs_optimizing(self) -> bool:
+        """Whether `optimize` would make searching noticeably faster."""
+        ...
+
+    def optimize(self) -> bool:
+        """Build whatever makes searching fast. May block the whole process. True if anything was done."""
+        ...
+
+    def check(self) -> list[str]:
+        """Every broken invariant in words; empty when all is well. Changes nothing."""
+        ...
+
+    def close(self) -> None:
+        """Release the store. Idempotent."""
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Scores passages against a query."""
+
+    def rerank(self, query: str, passages: Sequence[Passage]) -> list[Passage]:
+        """The same passages, best first, each with a hit of this stage."""
+        ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Writes an answer from a prompt."""
+
+    @property
+    def name(self) -> str:
+        """Which model, for people and for the record: ``local:gemma-3-270m``, ``openai:gpt-…``."""
+        ...
+
+    @property
+    def cites(self) -> bool:
+        """Whether its text carries ``[n]`` markers that name passages of the prompt."""
+        ...
+
+    def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
+        """Tokens as they come, and one `Generation` last, whose text is exactly the tokens' texts joined.
+
+        Raises BackendError when the model or endpoint fails.
+        """
+        ...

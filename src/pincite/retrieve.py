@@ -1,0 +1,76 @@
+"""Finding passages: both legs, fused."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+from pincite.errors import InputError
+from pincite.fusion import reciprocal_rank_fusion
+from pincite.types import Hit, SearchResult
+
+if TYPE_CHECKING:
+    from pincite.protocols import Matrix, Store
+    from pincite.types import Filter
+
+__all__ = ["Mode", "retrieve"]
+
+Mode = Literal["hybrid", "dense", "bm25"]
+
+
+def retrieve(
+    store: Store,
+    query: str,
+    vector: Matrix | None,
+    *,
+    k: int = 10,
+    mode: Mode = "hybrid",
+    depth: int = 100,
+    rrf_k: int = 60,
+    where: Filter | None = None,
+) -> SearchResult:
+    """The k best passages for `query`, whose vector is `vector` (dimension,); both legs see one state of the store.
+
+    Each leg gives its first `depth` hits (at least k), filtered by `where` inside the engine, and reciprocal rank
+    fusion combines them. A `mode` of one leg leaves the other out; ``bm25`` needs no vector. Fewer than k passages
+    come back only when fewer match. Raises InputError if k or depth is below 1.
+    """
+    if k < 1 or depth < 1:
+        raise InputError(f"k and depth must be at least 1, got k={k}, depth={depth}")
+    depth = max(depth, k)
+    timings: dict[str, float] = {}
+    legs: dict[str, tuple[Hit, ...]] = {}
+    notes: list[str] = []
+    with store.reading():
+        if mode != "bm25":
+            if vector is None:
+                raise InputError("the dense leg needs the query's vector")
+            started = time.perf_counter()
+            legs["dense"] = tuple(store.search_dense(vector, depth, where))
+            timings["dense"] = time.perf_counter() - started
+        if mode != "dense":
+            started = time.perf_counter()
+            legs["bm25"] = tuple(store.search_lexical(query, depth, where))
+            timings["bm25"] = time.perf_counter() - started
+            if not legs["bm25"]:
+                notes.append("bm25: no indexed word of the query is in the documents searched")
+        started = time.perf_counter()
+        best = (reciprocal_rank_fusion(legs, k=rrf_k) if mode == "hybrid" else list(legs[mode]))[:k]
+        timings["fuse"] = time.perf_counter() - started
+        started = time.perf_counter()
+        found = store.passages(best)
+        timings["fetch"] = time.perf_counter() - started
+    wanted = {hit.chunk_id for hit in best}
+    by_chunk: dict[str, dict[str, Hit]] = {chunk_id: {} for chunk_id in wanted}
+    for stage, hits in legs.items():
+        for hit in hits:
+            if hit.chunk_id in wanted:
+                by_chunk[hit.chunk_id][stage] = hit
+    return SearchResult(
+        query=query,
+        passages=tuple(replace(passage, legs=by_chunk[passage.chunk.id]) for passage in found),
+        legs=legs,
+        timings=timings,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,315 @@
+"""The records that flow through pincite. All are frozen; none knows how it was made or where it is kept.
+
+Offsets are always half-open ranges of Unicode code points into `Document.text`, so that for every chunk
+``document.text[chunk.start:chunk.end] == chunk.text`` and for every citation
+``document.text[citation.start:citation.end] == citation.quote``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+__all__ = [
+    "AddReport",
+    "Answer",
+    "Chunk",
+    "Citation",
+    "Document",
+    "FileOutcome",
+    "Filter",
+    "Generation",
+    "Heading",
+    "Hit",
+    "Message",
+    "MetadataValue",
+    "Page",
+    "Passage",
+    "Prompt",
+    "Qrels",
+    "Run",
+    "SearchResult",
+    "StoredDocument",
+    "Token",
+    "Verdict",
+]
+
+MetadataValue: TypeAlias = "str | int | float | bool"
+
+Filter: TypeAlias = "Mapping[str, MetadataValue | Sequence[MetadataValue]]"
+"""Conditions that all must hold: field → value, or field → values of which one must match."""
+
+Verdict: TypeAlias = Literal["verbatim", "supported", "unsupported", "unknown"]
+"""What checking a citation found.
+
+verbatim: the answer's sentence (or its quoted part) stands in the source word for word. supported: the source
+sentence supports it by the check in `pincite.citations`. unsupported: it was checked and does not. unknown: it
+could not be checked.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a paginated document. Pages lie in order and do not overlap."""
+
+    number: int  #: position in the file, from 1
+    start: int
+    end: int
+    label: str = ""  #: the printed page number, when the file states one ("xii")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One heading. `text` is cleaned for display; ``document.text[start:end]`` is the heading as it stands."""
+
+    level: int  #: from 1, the outermost
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One version of one source, as text.
+
+    `id` is derived from the source's address, not from its content: an edited file keeps its id and gets a new
+    `version`. `content_hash` is the SHA-256 of the source's bytes in hex.
+    """
+
+    id: str
+    text: str
+    title: str
+    uri: str
+    media_type: str
+    content_hash: str
+    version: int = 1
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    pages: tuple[Page, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    warnings: tuple[str, ...] = ()  #: what reading it lost or doubted, in words ("page 3: no text layer")
+
+    def page_at(self, offset: int) -> int | None:
+        """The number of the page that holds the character at `offset`; None where the document has no pages.
+
+        Text between two pages (a separator) belongs to the page before it.
+        """
+        from bisect import bisect_right
+
+        i = bisect_right(self.pages, offset, key=lambda page: page.start)
+        return self.pages[i - 1].number if i else (self.pages[0].number if self.pages else None)
+
+    def heading_path(self, offset: int) -> tuple[str, ...]:
+        """The headings in force at `offset`, outermost first. A heading is in force from its first character."""
+        path: list[Heading] = []
+        for heading in self.headings:
+            if heading.start > offset:
+                break
+            while path and path[-1].level >= heading.level:
+                path.pop()
+            path.append(heading)
+        return tuple(heading.text for heading in path)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A span of a document that is indexed and retrieved as one unit.
+
+    `headings` (outermost first) are context: they are encoded and shown with the chunk but are not part of its
+    span. `ordinal` counts from 0 within the document version.
+    """
+
+    id: str
+    document_id: str
+    version: int
+    text: str
+    start: int
+    end: int
+    ordinal: int
+    headings: tuple[str, ...] = ()
+    page: int | None = None
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One chunk found by one stage. Scores of different stages are not comparable; higher is always better."""
+
+    chunk_id: str
+    score: float
+    rank: int  #: from 1
+    stage: str  #: "dense", "bm25", "fused", …
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as a generator reads it: with its document's name and how it was found."""
+
+    chunk: Chunk
+    title: str
+    uri: str
+    hit: Hit
+    legs: Mapping[str, Hit] = field(default_factory=dict)  #: the same chunk's hit in each stage that found it
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+
+    @property
+    def location(self) -> str:
+        """Where in the document, for people: ``p. 12, Article II › Section 1``."""
+        parts = []
+        if self.chunk.page is not None:
+            parts.append(f"p. {self.chunk.page}")
+        if self.chunk.headings:
+            parts.append(" › ".join(self.chunk.headings))
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Passages in order, and what every leg did to find them."""
+
+    query: str
+    passages: tuple[Passage, ...]
+    legs: Mapping[str, tuple[Hit, ...]]
+    timings: Mapping[str, float] = field(default_factory=dict)  #: seconds per stage
+    notes: tuple[str, ...] = ()  #: a leg that found nothing and why, a degraded stage
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation with a generator."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a generator is given.
+
+    A chat model reads `messages`, in which passage number n stands as ``[n]``. A base model that follows no
+    instructions reads `question` and `passages` and makes its own text of them.
+    """
+
+    question: str
+    passages: tuple[Passage, ...]
+    messages: tuple[Message, ...] = ()
+    dropped: tuple[tuple[Passage, str], ...] = ()  #: passages left out, and why
+    token_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One generated token. `logprob` is the natural logarithm of its probability, None where not given."""
+
+    text: str
+    logprob: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What a generator wrote. `sources` names, where the generator knows, the passage each answer came from."""
+
+    text: str
+    tokens: tuple[Token, ...] = ()
+    finish_reason: str = "stop"
+    usage: Mapping[str, int] = field(default_factory=dict)
+    model: str = ""
+    sources: tuple[int, ...] = ()  #: indices into `Prompt.passages`, best first
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A checked pointer from a span of the answer to exact characters of an exact version of a document."""
+
+    number: int  #: as shown to the reader, from 1
+    answer_start: int
+    answer_end: int
+    document_id: str
+    version: int
+    chunk_id: str
+    start: int  #: into the document's text
+    end: int
+    quote: str
+    title: str
+    uri: str
+    page: int | None
+    headings: tuple[str, ...]
+    verdict: Verdict
+    score: float  #: strength of support in [0, 1]; 1 for verbatim
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A question's answer with its proof, or an abstention with its reason."""
+
+    question: str
+    text: str
+    citations: tuple[Citation, ...]
+    passages: tuple[Passage, ...]
+    abstained: bool = False
+    reason: str = ""  #: why it abstained: ``no-evidence`` or ``insufficient-evidence`` with an explanation in `text`
+    model: str = ""
+    warnings: tuple[str, ...] = ()  #: unknown citation numbers, passages over budget, degraded stages
+    timings: Mapping[str, float] = field(default_factory=dict)  #: seconds per stage
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document as the store lists it, without its text."""
+
+    id: str
+    version: int
+    title: str
+    uri: str
+    media_type: str
+    content_hash: str
+    chunks: int
+    characters: int
+    added_at: str  #: when this version was recorded, ISO 8601 in UTC
+    recipe: str = ""  #: how it was cut and encoded; a document added again under another recipe is cut again
+    metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """What became of one file in a run of `add`."""
+
+    uri: str
+    status: Literal["added", "updated", "unchanged", "skipped"]
+    document_id: str | None = None
+    version: int | None = None
+    chunks: int = 0
+    reason: str = ""  #: for a skipped file: a stable word, then the explanation in `detail`
+    detail: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """The whole outcome of a run of `add`: every file is in it once."""
+
+    outcomes: tuple[FileOutcome, ...]
+    seconds: float
+    interrupted: bool = False
+
+    def count(self, status: str) -> int:
+        """How many files ended as `status`."""
+        return sum(outcome.status == status for outcome in self.outcomes)
+
+    @property
+    def chunks(self) -> int:
+        """Chunks written by this run."""
+        return sum(o.chunks for o in self.outcomes if o.status in ("added", "updated"))
+
+    @property
+    def skipped(self) -> tuple[FileOutcome, ...]:
+        """The files that were not indexed."""
+        return tuple(outcome for outcome in self.outcomes if outcome.status == "skipped")
+
+
+Run: TypeAlias = "Mapping[str, Sequence[Hit]]"
+"""Query id → hits, best first."""
+
+Qrels: TypeAlias = "Mapping[str, Mapping[str, int]]"
+"""Query id → document id → relevance grade."""

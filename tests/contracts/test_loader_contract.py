@@ -1,0 +1,185 @@
+"""One battery for every loader: whatever the bytes, a sound document or a LoadError."""
+
+from __future__ import annotations
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pincite.errors import LoadError
+from pincite.loaders.docx import DocxLoader
+from pincite.loaders.html import HtmlLoader
+from pincite.loaders.ids import content_hash, document_id
+from pincite.loaders.markdown import MarkdownLoader
+from pincite.loaders.pdf import PdfLoader
+from pincite.loaders.text import TextLoader
+from pincite.protocols import Loader, Source
+from pincite.types import Document
+
+samples = runpy.run_path(str(Path(__file__).parents[1] / "unit" / "loaders" / "loader_samples.py"))
+p: Callable[..., str] = samples["p"]
+
+REAL: dict[str, bytes] = {
+    "text": "Title\n=====\n\nÜber “uns”\tund Sie.\n\nPart\n----\n\nmore\n".encode(),
+    "markdown": b"---\ntitle: T\ntags: [a]\n---\n# One\n\ntext\n\n```\n# no\n```\n\nTwo\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "html": (
+        b"<!doctype html><html lang=en><head><meta charset=utf-8><title>T</title></head><body><nav>n</nav><h1>One</h1>"
+        b"<p>a <b>b</b></p><ol><li>x<ul><li>y</ul></ol><table><tr><th>A<th>B<tr><td>1<td>2</table><pre> c\n  d</pre>"
+        b"<p hidden>h</p><h2>Two</h2>&#x202e;z</body></html>"
+    ),
+    "pdf": samples["pdf"](["Scope\none two", None, "Rules\nthree"], outline=[("Scope", 0, 0), ("Rules", 1, 2)], title="T"),
+    "docx": samples["docx"](
+        p("Deed", "t") + p("Terms", "h1", (1, 0)) + p("a", number=(1, 1)) + "<w:tbl><w:tr><w:tc>" + p("c") + "</w:tc><w:tc>"
+        + p("d") + "</w:tc></w:tr></w:tbl>"
+    ),
+}  # fmt: skip
+NAMES = {"text": "a.rst", "markdown": "a.md", "html": "a.html", "pdf": "a.pdf", "docx": "a.docx"}
+LOADERS: list[Loader] = [TextLoader(), MarkdownLoader(), HtmlLoader(), PdfLoader(), DocxLoader()]
+
+
+@pytest.fixture(params=LOADERS, ids=lambda loader: loader.name)
+def loader(request: pytest.FixtureRequest) -> Loader:
+    return request.param  # type: ignore[no-any-return]
+
+
+def try_load(loader: Loader, data: bytes) -> Document | None:
+    """The document, checked; None when it was refused. Any other exception fails the test."""
+    source = Source(uri="/x/" + NAMES[loader.name], name=NAMES[loader.name], data=data)
+    try:
+        document = loader.load(source)
+    except LoadError as error:
+        assert str(error)
+        assert error.reason in {"unreadable", "unsupported", "encrypted", "no-text"}
+        return None
+    check(document, source)
+    assert loader.load(source) == document
+    return document
+
+
+def check(document: Document, source: Source) -> None:
+    text = document.text
+    assert text.strip()
+    assert not set(text) & set("\x00\r\x0b\x0c\x1b\x7f")
+    text.encode()  # no lone surrogates
+    assert document.id == document_id(source.uri)
+    assert document.uri == source.uri
+    assert document.content_hash == content_hash(source.data)
+    assert document.version == 1
+    assert document.title
+    assert document.title == " ".join(document.title.split())
+    assert "/" in document.media_type
+    assert all(type(value) in (str, int, float, bool) for value in document.metadata.values())
+    assert all(warning and "\n" not in warning for warning in document.warnings)
+    end = 0
+    for number, page in enumerate(document.pages, 1):
+        assert page.number == number
+        assert end <= page.start <= page.end <= len(text)
+        end = page.end
+    start = -1
+    for heading in document.headings:
+        assert heading.level >= 1
+        assert start < heading.start < heading.end <= len(text)
+        assert heading.text == " ".join(text[heading.start : heading.end].split())
+        assert heading.text
+        start = heading.start
+
+
+def test_it_is_a_loader(loader: Loader) -> None:
+    assert isinstance(loader, Loader)
+    assert loader.suffixes
+
+
+def test_a_real_file_loads_with_its_headings(loader: Loader) -> None:
+    document = try_load(loader, REAL[loader.name])
+    assert document is not None
+    assert len(document.headings) == 2
+    assert document.title in ("T", "Title", "Deed")
+
+
+def test_empty_bytes_are_refused(loader: Loader) -> None:
+    assert try_load(loader, b"") is None
+
+
+def test_every_truncation(loader: Loader) -> None:
+    data = REAL[loader.name]
+    for length in range(0, len(data), max(1, len(data) // 60)):
+        try_load(loader, data[:length])
+
+
+def test_nul_bytes_anywhere(loader: Loader) -> None:
+    data = REAL[loader.name]
+    for at in range(0, len(data), max(1, len(data) // 30)):
+        try_load(loader, data[:at] + b"\x00" + data[at:])
+        try_load(loader, data[:at] + b"\x00" * 8 + data[at + 8 :])
+
+
+def test_files_of_the_other_formats(loader: Loader) -> None:
+    for data in REAL.values():
+        try_load(loader, data)
+
+
+# The loaders hold no state, so one instance may serve every example.
+FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FUZZ
+@given(data=st.binary(max_size=400))
+def test_random_bytes(loader: Loader, data: bytes) -> None:
+    try_load(loader, data)
+
+
+@FUZZ
+@given(text=st.text(st.characters(), max_size=200), codec=st.sampled_from(["utf-8", "utf-16", "utf-32", "utf-16-le"]))
+def test_random_text(loader: Loader, text: str, codec: str) -> None:
+    try_load(loader, text.encode(codec, "surrogatepass"))
+
+
+@FUZZ
+@given(changes=st.lists(st.tuples(st.integers(0, 1 << 20), st.binary(min_size=1, max_size=6)), min_size=1, max_size=8))
+def test_real_files_with_bytes_overwritten(loader: Loader, changes: list[tuple[int, bytes]]) -> None:
+    data = bytearray(REAL[loader.name])
+    for at, new in changes:
+        at %= len(data)
+        data[at : at + len(new)] = new
+    try_load(loader, bytes(data))
+
+
+TAGS = st.sampled_from(
+    "<p> </p> <ul> </ul> <li> <ol> </ol> <table> </table> <tr> <td> <th> <h1> </h1> <h2> </h2> <pre> </pre> <br> <b> </b> "
+    "<div> </div> <main> </main> <article> <header> <nav> <sup> <q> </q> <svg> <math> <select> <form> <a hidden> a b1 &#13; "
+    "&nbsp; &#x200b; # > - --- === ``` | \n \t <!-- --> <![CDATA[ <plaintext> <frameset> <template> </template>".split(
+        " "
+    )
+)
+
+
+@FUZZ
+@given(pieces=st.lists(TAGS, max_size=40))
+@pytest.mark.parametrize("loader", [HtmlLoader(), MarkdownLoader()], ids=["html", "markdown"])
+def test_any_order_of_tags(loader: Loader, pieces: list[str]) -> None:
+    try_load(loader, "".join(pieces).encode())
+
+
+WORD_PARTS = st.recursive(
+    st.sampled_from(
+        ["<w:t>x</w:t>", "<w:br/>", "<w:tab/>", '<w:footnoteReference w:id="1"/>', p("y", "h1"), p("z", "", (1, 1))]
+    ),
+    lambda inner: st.builds(
+        lambda tag, children: f"<w:{tag}>{''.join(children)}</w:{tag}>",
+        st.sampled_from(
+            "p r tbl tr tc sdt sdtContent ins del hyperlink txbxContent AlternateContent Choice pPr numPr".split(" ")
+        ),
+        st.lists(inner, max_size=3),
+    ),
+    max_leaves=12,
+)
+
+
+@FUZZ
+@given(body=WORD_PARTS)
+def test_any_nesting_of_word_elements(body: str) -> None:
+    try_load(DocxLoader(), samples["docx"](body))
