@@ -31,6 +31,8 @@ _BREAKS = {
     **dict.fromkeys(_names("div li dt dd tr caption thead tbody tfoot figcaption header footer aside"), 1),
     **dict.fromkeys(_names("legend summary center dir hgroup body html"), 1),
 }
+# Blocks that end a heading whose end tag is missing; it would swallow the page.
+_NOT_IN_HEADINGS = _names("p blockquote pre ul ol menu dl table hr form figure article section main")
 # Elements without text for a reader: code, data, controls, pictures, and the way around the site.
 _SILENT = _names(
     "head script style noscript template nav search select datalist button input textarea svg canvas iframe object "
@@ -158,7 +160,7 @@ class _Writer:
         self._space = False  # a space owed
         self._held = ""  # white space owed from verbatim text
         self._marker = ""  # list marker owed
-        self._starts: list[int] = []  # of the open headings; -1 before the first character
+        self._heading: tuple[int, int] | None = None  # level and start of the open one; -1 before its first character
 
     def text(self) -> str:
         return "".join(self._parts)
@@ -207,13 +209,20 @@ class _Writer:
         if self._parts and self._parts[-1][-1].isdigit() and not (self._space or self._breaks or self._held):
             self._put("^")
 
-    def open_heading(self) -> None:
-        self._starts.append(-1)
+    def open_heading(self, level: int) -> None:
+        self.close_heading()
+        self._heading = (level, -1)
 
-    def close_heading(self, level: int) -> None:
-        start = self._starts.pop()
-        if start >= 0:
-            self.headings.append((level, start, self._length))
+    def close_heading(self) -> None:
+        """End the open heading, if there is one, at the last character written."""
+        if self._heading is not None and self._heading[1] >= 0:
+            self.headings.append((*self._heading, self._length))
+        self._heading = None
+
+    def cut_heading(self) -> None:
+        """End the open heading if it has words already: a paragraph may hold them, a second one is not part of it."""
+        if self._heading is not None and self._heading[1] >= 0:
+            self.close_heading()
 
     def _put(self, text: str) -> None:
         if self._breaks or not self._parts:
@@ -223,8 +232,8 @@ class _Writer:
             owed = self._held or " " * self._space
         lead = owed + self._marker
         start = self._length + len(lead)
-        if self._starts:
-            self._starts = [start if known < 0 else known for known in self._starts]
+        if self._heading is not None and self._heading[1] < 0:
+            self._heading = (self._heading[0], start)
         self._breaks, self._space, self._held, self._marker = 0, False, "", ""
         self._parts.append(lead + text)
         self._length = start + len(text)
@@ -421,8 +430,10 @@ class _Scribe(_Visitor):
             writer.line_break(_BREAKS[tag])
         rows = bool(self._tables) and self._tables[-1]
         if tag in _HEADINGS:
-            writer.open_heading()
-        elif tag == "pre":
+            writer.open_heading(_HEADINGS[tag])
+        elif tag in _NOT_IN_HEADINGS:
+            writer.cut_heading()
+        if tag == "pre":
             self._verbatim += 1
         elif tag == "table":
             self._tables.append(node.mem_id not in self._layout_tables)
@@ -454,7 +465,7 @@ class _Scribe(_Visitor):
         writer = self._writer
         self._eyes.close()
         if tag in _HEADINGS:
-            writer.close_heading(_HEADINGS[tag])
+            writer.close_heading()
         elif tag == "pre":
             self._verbatim -= 1
         elif tag == "table":

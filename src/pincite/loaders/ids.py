@@ -32,5 +32,5 @@ def stem_title(name: str) -> str:
     'penal_code'
     """
     base = name.replace("\\", "/").encode("utf-8", "replace").decode("utf-8")
-    base = " ".join("".join(c if c.isprintable() else " " for c in base).split())
-    return PurePosixPath(base).stem or base or "untitled"
+    base = "".join(c if c.isprintable() else " " for c in base)
+    return " ".join(PurePosixPath(base).stem.split()) or "untitled"

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock
 from typing import Any
 
@@ -228,9 +229,12 @@ class _Spelling:
     """How a document spells the words that it breaks at line ends."""
 
     def __init__(self, text: str) -> None:
-        self._text = text if _HYPHEN.search(text) else ""
-        self._words: Counter[str] | None = None
+        self._text = _HYPHEN.sub(_MARK, text)
+        self._words: Counter[str] = Counter()
         self._pairs: Counter[str] = Counter()
+        self._hyphenates = True  # words are broken at all, not only compounds at their own hyphens
+        if _MARK in self._text:
+            self._study()
 
     def mend(self, text: str) -> str:
         """`text` with every hyphen at a line end either written or dropped, and the lines run together there."""
@@ -239,29 +243,46 @@ class _Spelling:
             return text
         parts = text.split(_MARK)
         mended = [parts[0]]
-        for part in parts[1:]:
-            before = _LETTERS_BEFORE.search(mended[-1][-_LONGEST_WORD:])
-            after = _WORD.match(part[:_LONGEST_WORD])
-            joined = before is not None and after is not None and self._is_one_word(before[0], after[0])
+        for left, part in pairwise(parts):
+            halves = _halves(left, part)
+            joined = halves is not None and self._is_one_word(*halves)
             mended.append(part if joined else f"-{part}")
         return "".join(mended)
+
+    def _study(self) -> None:
+        low = self._text.lower()
+        self._words = Counter(_WORD.findall(low))
+        self._pairs = Counter(match[1] for match in _PAIR.finditer(low))
+        parts = low.split(_MARK)
+        known = [self._written(*halves) for halves in map(_halves, parts, parts[1:]) if halves is not None]
+        decided = [one for one in known if one is not None]
+        self._hyphenates = any(decided) or not decided
+
+    def _written(self, left: str, right: str) -> bool | None:
+        """Whether the document elsewhere writes the word without the hyphen; None where it has neither spelling."""
+        one, two = self._words[left + right], self._pairs[f"{left}-{right}"]
+        return one > two if one or two else None
 
     def _is_one_word(self, left: str, right: str) -> bool:
         """Whether a word broken into `left` and `right` is written without the hyphen.
 
         The commoner of the two spellings in this document decides. Where it has neither, two parts that are both words
-        of this document make a compound ("well-founded"), and anything else is one word ("hori-zontally").
+        of this document make a compound ("well-founded"), and anything else is one word ("hori-zontally"), unless all
+        other breaks of the document are at hyphens that were there anyway.
         """
-        if self._words is None:
-            low = self._text.lower()
-            self._words = Counter(_WORD.findall(low))
-            self._pairs = Counter(match[1] for match in _PAIR.finditer(low))
         left, right = left.lower(), right.lower()
-        one, two = self._words[left + right], self._pairs[f"{left}-{right}"]
-        if one or two:
-            return one > two
+        known = self._written(left, right)
+        if known is not None:
+            return known
         # The broken parts themselves were counted once each, on either side of the mark.
-        return self._words[left] < 2 or self._words[right] < 2
+        return self._hyphenates and (self._words[left] < 2 or self._words[right] < 2)
+
+
+def _halves(before: str, after: str) -> tuple[str, str] | None:
+    """The letters on either side of a break; None when one side has none."""
+    left = _LETTERS_BEFORE.search(before[-_LONGEST_WORD:])
+    right = _WORD.match(after[:_LONGEST_WORD])
+    return (left[0], right[0]) if left and right else None
 
 
 def _place(outline: list[_Bookmark], text: str, pages: list[Page]) -> tuple[tuple[Heading, ...], int]:

@@ -14,8 +14,9 @@ from pincite.loaders.markdown import MarkdownLoader
 from pincite.loaders.numbering import ordinal
 from pincite.loaders.pdf import PdfLoader
 from pincite.loaders.text import TextLoader
+from pincite.protocols import Loader
 
-LOADERS = [PdfLoader(), DocxLoader(), HtmlLoader(), MarkdownLoader(), TextLoader()]
+LOADERS: list[Loader] = [PdfLoader(), DocxLoader(), HtmlLoader(), MarkdownLoader(), TextLoader()]
 PAGE = b"\n<!-- saved -->\n<!DOCTYPE html><html><p>x"
 PDF = pdf(["x"])
 WORD = docx(p("x"))

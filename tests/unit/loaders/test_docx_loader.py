@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from loader_samples import STRICT, docx, p, package, source
 
@@ -132,10 +134,8 @@ def test_entities_are_not_expanded() -> None:
         '<!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>'
         '<w:document xmlns:w="x"><w:body><w:p><w:r><w:t>seen&b;&f;</w:t></w:r></w:p></w:body></w:document>'
     )
-    try:
+    with contextlib.suppress(LoadError):
         assert load(package({"word/document.xml": bomb})).text == "seen"
-    except LoadError:
-        pass
 
 
 def test_a_protected_document_is_encrypted() -> None:

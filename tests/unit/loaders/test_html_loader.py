@@ -88,6 +88,12 @@ def test_headings_and_title() -> None:
     assert html("<p>text").title == "page"
 
 
+def test_a_heading_without_its_end_tag_does_not_swallow_the_page() -> None:
+    page = html("<h1><div>One</div><p>text</p><div><h2>Two</h2></div>")
+    assert [(h.level, h.text) for h in page.headings] == [(1, "One"), (2, "Two")]
+    assert [h.text for h in html("<h1><p>One</p></h1><p>text").headings] == ["One"]
+
+
 def test_the_main_part_is_taken_alone_when_it_holds_most_of_the_text() -> None:
     long = "word " * 50
     assert html(f"<div>menu</div><main><p>{long}</main>").text == long.strip()

@@ -61,7 +61,8 @@ def test_a_picture_renamed_to_text_is_refused() -> None:
 
 def test_underlined_titles_of_restructuredtext() -> None:
     document = text(
-        "=====\nTitle\n=====\n\nPart one\n========\n\nprose\n-----\n\nSub\n---\n\nThe Longer\n---\n\na | b\n\nPart two\n========\n",
+        "=====\nTitle\n=====\n\nPart one\n========\n\nprose\n-----\n\n"
+        "Sub\n---\n\nThe Longer\n---\n\na | b\n\nPart two\n========\n",
         "guide.rst.txt",
     )
     assert headings(document) == [(1, "Title"), (2, "Part one"), (3, "prose"), (3, "Sub"), (2, "Part two")]
@@ -79,7 +80,8 @@ def test_two_megabytes_on_one_line_take_linear_time() -> None:
 
 def test_markdown_headings_of_both_kinds_but_not_in_fences_quotes_or_lists() -> None:
     document = markdown(
-        "# One *two* #\n\ntext\n\nUnder\nlined\n=====\n\n```sh\n# not one\n```\n\n> # quoted\n\n- # listed\n\n    # code\n\n"
+        "# One *two* #\n\ntext\n\nUnder\nlined\n=====\n\n```sh\n# not one\n```\n\n"
+        "> # quoted\n\n- # listed\n\n    # code\n\n"
         "Sub\n---\n\n#no space\n\n### [Deep](x)\n\n#\n"
     )
     assert headings(document) == [(1, "One *two*"), (1, "Under lined"), (2, "Sub"), (3, "[Deep](x)")]
