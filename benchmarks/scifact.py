@@ -96,8 +96,7 @@ def main() -> None:
                 for query_id, text in queries.items():
                     result = retrieve(store, text, query_vectors[query_id], k=100, mode=mode)  # type: ignore[arg-type]
                     run += [
-                        ir_measures.ScoredDoc(query_id, p.chunk.document_id, 1 / p.hit.rank)
-                        for p in result.passages
+                        ir_measures.ScoredDoc(query_id, p.chunk.document_id, 1 / p.hit.rank) for p in result.passages
                     ]
                 values = ir_measures.calc_aggregate([nDCG @ 10, R @ 100, MRR @ 10, AP], qrels, run)
                 report["quality"][mode] = {str(measure): round(value, 4) for measure, value in values.items()}

