@@ -57,7 +57,8 @@ _POSSESSIVE = regex.compile(r"['’]s?$")
 def analyze(text: str, language: str = "english") -> list[str]:
     """Terms of `text`, in order, case-folded and in compatibility form (NFKC); repeated terms stay repeated.
 
-    A word with inner joiners gives the whole, joined by "-" or as a number, and its parts; runs of scripts without
+    A number stays whole. A code with inner joiners and a digit gives the whole, joined by "-", and its parts; other
+    joined words give their parts, and one-letter abbreviations their letters as one term. Runs of scripts without
     spaces give overlapping pairs of characters. Where the language uses accents, a folded twin follows the accented
     word, so that either spelling finds it.
 
@@ -69,6 +70,8 @@ def analyze(text: str, language: str = "english") -> list[str]:
     ['東京', '京都']
     >>> analyze("1,000.50 or 3.14, धारा ३०२")
     ['1000.50', 'or', '3.14', 'धारा', '302']
+    >>> analyze("the U.S. re-election")
+    ['the', 'us', 're', 'election']
     """
     terms: list[str] = []
     folded = unicodedata.normalize("NFKC", text).casefold()
@@ -100,8 +103,8 @@ def _compound(word: str) -> list[str]:
         return parts
     if all(len(part) == 1 for part in parts):  # U.S., e.g., A&B
         return ["".join(parts)]
-    whole = "-".join(parts)
-    return [whole, *parts] if any(c.isdigit() for c in word) or "-" in word or "_" in word else parts
+    # A code is worth its whole form; for hyphenated words the parts alone rank better (docs/decisions/0005).
+    return ["-".join(parts), *parts] if any(c.isdigit() for c in word) else parts
 
 
 def fold_accents(text: str) -> str:

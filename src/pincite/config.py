@@ -8,6 +8,7 @@ that offers the nearest valid one: a setting is never silently ignored.
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -42,14 +43,27 @@ _NOT_SETTINGS = frozenset({"PINCITE_CACHE", "PINCITE_DATA"})
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _not_a_truth_value(cls, value: object) -> object:
+        # No setting is one, and ``k = true`` would otherwise be read as 1.
+        if isinstance(value, bool):
+            raise ValueError("true and false are not values of this setting")
+        return value
 
 
 class StoreSettings(_Section):
     """Where the index is."""
 
-    path: Path = Field(Path(".pincite"), description="Folder of the index.")
+    path: Path = Field(Path(".pincite"), description="Folder of the index; `~` is the home folder.")
     lock_timeout: float = Field(5.0, ge=0, description="Seconds to wait for a process that holds the index.")
+
+    @field_validator("path")
+    @classmethod
+    def _home(cls, value: Path) -> Path:
+        return Path(os.path.expanduser(value))
 
 
 class EncoderSettings(_Section):
@@ -88,13 +102,13 @@ class SearchSettings(_Section):
     k: int = Field(10, ge=1, le=10_000, description="Passages returned.")
     mode: Literal["hybrid", "dense", "bm25"] = Field("hybrid", description="Which legs are asked.")
     depth: int = Field(100, ge=1, le=10_000, description="Hits each leg gives to fusion.")
-    rrf_k: int = Field(60, ge=0, description="The constant of reciprocal rank fusion.")
+    rrf_k: int = Field(10, ge=0, description="The constant of reciprocal rank fusion.")
 
     @field_validator("language")
     @classmethod
     def _known_language(cls, value: str | None) -> str | None:
         if value is not None and value not in LANGUAGES:
-            raise ValueError(f"no stemmer for {value!r}; known: {', '.join(LANGUAGES)}")
+            raise ValueError(f"there is no stemmer of that name; there are: {', '.join(LANGUAGES)}")
         return value
 
 
@@ -102,9 +116,9 @@ class AnswerSettings(_Section):
     """How answers are written."""
 
     model: str = Field(
-        "auto",
-        description="`auto`, `local`, `extractive`, `openai:NAME`, `ollama:NAME`, or `local:PATH` of a GGUF file. "
-        "`auto` is `local` where it is installed and `extractive` elsewhere.",
+        "extractive",
+        description="`extractive` (sentences of the documents, no model), `local` (Gemma 3 270M, in this process), "
+        "`local:PATH` of a GGUF file, `openai:NAME` or `ollama:NAME`.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible endpoint.")
     api_key: SecretStr | None = Field(None, description="Its key; better given as OPENAI_API_KEY in the environment.")
@@ -167,7 +181,13 @@ def load_settings(
         values = _from_file(file)
     for name, value in _from_environment(environment).items():
         _put(values, name, value)
+    # The usual name, so that nobody must keep the key twice. It was not written for pincite: the setting itself wins.
+    if (key := environment.get("OPENAI_API_KEY")) and "api_key" not in values.get("answer", {}):
+        _put(values, "answer.api_key", key)
+    known = setting_names()
     for name, given in (overrides or {}).items():
+        if name not in known:
+            raise ConfigError(f"unknown setting {name}{_nearest(name, known)}")
         if given is not None:
             _put(values, name, given)
     try:
@@ -200,16 +220,14 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, object]:
     known = {_PREFIX + name.replace(".", "_").upper(): name for name in setting_names()}
     known[_PREFIX + "STORE"] = "store.path"
     found: dict[str, object] = {}
-    for variable, value in environment.items():
+    # In order of their names: of PINCITE_STORE and PINCITE_STORE_PATH the longer, which is the setting's own, wins.
+    for variable, value in sorted(environment.items()):
         if not variable.startswith(_PREFIX) or variable in _NOT_SETTINGS:
             continue
         if variable not in known:
             raise ConfigError(f"unknown setting {variable} in the environment{_nearest(variable, list(known))}")
         if value != "":
             found[known[variable]] = value
-    # The usual name, so that nobody must keep the key twice; the setting's own name wins.
-    if (key := environment.get("OPENAI_API_KEY")) and "answer.api_key" not in found:
-        found["answer.api_key"] = key
     return found
 
 
@@ -227,7 +245,7 @@ def _explain(error: ValidationError) -> str:
     problems = []
     for problem in error.errors():
         name = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
+        message = problem["msg"].removeprefix("Value error, ").removesuffix(" for <class 'pathlib.Path'>")
         shown = "" if "api_key" in name or isinstance(problem["input"], Mapping) else f", got {problem['input']!r}"
         problems.append(f"setting {name}: {message[0].lower() + message[1:]}{shown}")
     return "; ".join(problems)

@@ -7,16 +7,48 @@ from dataclasses import dataclass, field
 
 import regex
 
-__all__ = ["MarkerResolver"]
+__all__ = ["CodeReader", "MarkerResolver"]
 
-#: The longest marker recognised; at most this many characters are held back while streaming.
+#: The longest inside of a marker that is recognised, with its closing bracket. While streaming, no more than this, the
+#: opening bracket and the space before it are ever held back.
 LONGEST = 24
 
 _OPENING = {"[": "]", "【": "】"}
 # What may stand between the brackets: numbers in any script's digits, separated by commas, semicolons or dashes.
 _INSIDE = regex.compile(r"\s*\^?\s*\p{Nd}{1,3}(?:\s*(?:[,;、]|[-–—])\s*\p{Nd}{1,3})*\s*")
 _INSIDE_SO_FAR = regex.compile(r"[\s^\p{Nd},;、–—-]*")
+_CLOSE = frozenset(".,;:!?)]\n")
 _ITEM = regex.compile(r"(\p{Nd}{1,3})(?:\s*[-–—]\s*(\p{Nd}{1,3}))?")
+
+
+@dataclass
+class CodeReader:
+    """Tells, one character after the other, which of a text's characters are code.
+
+    Code stands between runs of equally many back-quotes, which belong to it. One or two do not reach past a blank line,
+    so that a stray back-quote spoils no more than its paragraph; three or more that are never closed reach to the end.
+    """
+
+    _run: int = 0  #: length of the run of back-quotes being read
+    _fence: int = 0  #: length of the run that opened the code being read; 0 outside code
+    _line_empty: bool = False  #: only white space since the last line break
+
+    def is_code(self, character: str) -> bool:
+        """Whether the next character is code."""
+        if character == "`":
+            self._run += 1
+            self._line_empty = False
+            return True
+        if self._run:
+            self._fence = 0 if self._fence == self._run else self._fence or self._run
+            self._run = 0
+        if character == "\n":
+            if self._line_empty and self._fence < 3:
+                self._fence = 0
+            self._line_empty = True
+        elif not character.isspace():
+            self._line_empty = False
+        return self._fence > 0
 
 
 @dataclass
@@ -24,7 +56,7 @@ class MarkerResolver:
     """Rewrites markers to the form ``[n]``, one a number, and removes numbers that were never offered.
 
     Feed it text in any pieces and call `finish` at the end: the joined output is the same for every way of cutting.
-    Code (between back-quotes) and subscripts (``array[2]``) are left alone. `unknown` collects the removed numbers.
+    Code (see `CodeReader`) and subscripts (``array[2]``) are left alone. `unknown` collects the removed numbers.
 
     >>> resolver = MarkerResolver(known=3)
     >>> resolver.feed("True [1-2] and fal") + resolver.feed("se [7][3].") + resolver.finish(), resolver.unknown
@@ -34,10 +66,10 @@ class MarkerResolver:
     known: int  #: markers 1 … known name passages
     unknown: list[int] = field(default_factory=list)
     _held: str = ""  #: read, not yet decided
-    _spaces: str = ""  #: decided, but not written before it is known what follows
+    _space: str = ""  #: one space, not written before it is known what follows
     _last: str = ""  #: the last character written
     _removed: bool = False  #: a marker was removed since
-    _fence: int = 0  #: length of the run of back-quotes that opened the code being read; 0 outside code
+    _code: CodeReader = field(default_factory=CodeReader)
 
     def feed(self, text: str) -> str:
         """Take more text and give what can be decided."""
@@ -47,8 +79,8 @@ class MarkerResolver:
     def finish(self) -> str:
         """No more text comes: give the rest. An unfinished marker is text."""
         rest = self._drain(final=True)
-        spaces, self._spaces = self._spaces, ""
-        return rest if self._removed else rest + spaces
+        space, self._space = self._space, ""
+        return rest if self._removed else rest + space
 
     def _drain(self, *, final: bool) -> str:
         out: list[str] = []
@@ -56,18 +88,14 @@ class MarkerResolver:
         while i < len(held):
             character = held[i]
             end = i + 1
-            if character == "`":
-                while held[end : end + 1] == "`":
-                    end += 1
-                if end == len(held) and not final:
-                    break  # the run may go on
-                self._fence = 0 if self._fence == end - i else self._fence or end - i
-                self._write(out, held[i:end])
-            elif self._fence:
+            if self._code.is_code(character):
                 self._write(out, character)
             elif character == " ":
-                if not (self._removed and self._spaces):
-                    self._spaces += character
+                # Around a removed marker two spaces become one, and at the beginning of a line none.
+                if self._space and not self._removed:
+                    self._write(out, "")
+                if not (self._removed and self._last in ("", "\n")):
+                    self._space = character
             elif character in _OPENING and not self._is_subscript(character):
                 closing = self._closing(held, i, final=final)
                 if closing is None:
@@ -86,7 +114,7 @@ class MarkerResolver:
     def _is_subscript(self, character: str) -> bool:
         """``array[2]``: a square bracket that touches a word. Not after ideographs: spaces do not set them off."""
         touches = self._last.isalnum() or self._last == "_"
-        return character == "[" and not self._spaces and touches and ord(self._last) < 0x2E80
+        return character == "[" and not self._space and touches and ord(self._last) < 0x2E80
 
     def _closing(self, text: str, start: int, *, final: bool) -> int | None:
         """Index of the closing bracket; 0 if this is no marker; None if more text is needed to tell."""
@@ -110,14 +138,17 @@ class MarkerResolver:
             self._write(out, kept)
         else:
             self._removed = True
+            if self._last == "[":
+                self._space = " "  # or "[[9]1]" would become a marker that nobody wrote
 
     def _write(self, out: list[str], text: str) -> None:
         # The space before a removed marker goes with it where a punctuation mark or a line break follows.
-        if not (self._removed and text[0] in ".,;:!?)\n"):
-            out.append(self._spaces)
-        self._spaces, self._removed = "", False
+        if not (self._removed and text[:1] in _CLOSE):
+            out.append(self._space)
+            self._last = self._space or self._last
+        self._space, self._removed = "", False
         out.append(text)
-        self._last = text[-1]
+        self._last = text[-1:] or self._last
 
 
 def _number(digits: str) -> int:

@@ -54,7 +54,7 @@ _BATCH = 256
 
 #: A passage speaks to a question if it is this near to it, or holds this share of its content words.
 #: Measured: see docs/decisions/0006-no-evidence.md.
-RELEVANT_COSINE = 0.30
+RELEVANT_COSINE = 0.35
 RELEVANT_WORDS = 0.60
 
 NO_EVIDENCE = "no-evidence"
@@ -68,7 +68,7 @@ class Options:
     k: int = 10
     mode: Mode = "hybrid"
     depth: int = 100
-    rrf_k: int = 60
+    rrf_k: int = 10
     answer_passages: int = 5
     prompt_tokens: int = 7680  #: of an assembled prompt: the context window less the answer
     max_file_bytes: int = 512 << 20
@@ -327,7 +327,7 @@ class Pipeline:
         if generator.cites and (piece := resolver.finish()):
             pieces.append(piece)
             yield piece
-        text = "".join(pieces) if generator.cites else generation.text.strip()
+        text = "".join(pieces) if generator.cites else generation.text if generation.parts else generation.text.strip()
         timings["generate"] = time.perf_counter() - started
         warnings += [f"the model named a source [{n}] that it was not given; removed" for n in resolver.unknown]
         if generation.finish_reason == "length":
@@ -353,10 +353,15 @@ class Pipeline:
         if is_refusal(text):
             return abstain(text)
         started = time.perf_counter()
-        sources = None if generator.cites else generation.sources
-        citations = self._pinpoint(
-            cite(text, question, prompt.passages, sources=sources, encoder=self.encoder), warnings
+        found_citations = cite(
+            text,
+            question,
+            prompt.passages,
+            sources=None if generator.cites else generation.sources,
+            parts=generation.parts,
+            encoder=self.encoder,
         )
+        citations = self._pinpoint(found_citations, warnings)
         if not generator.cites:
             text, citations = add_markers(text, citations)
             yield text

@@ -27,7 +27,7 @@ def retrieve(
     k: int = 10,
     mode: Mode = "hybrid",
     depth: int = 100,
-    rrf_k: int = 60,
+    rrf_k: int = 10,
     where: Filter | None = None,
 ) -> SearchResult:
     """The k best passages for `query`, whose vector is `vector` (dimension,); both legs see one state of the store.
@@ -43,18 +43,19 @@ def retrieve(
     legs: dict[str, tuple[Hit, ...]] = {}
     notes: list[str] = []
     with store.reading():
-        if mode != "bm25":
-            if vector is None:
-                raise InputError("the dense leg needs the query's vector")
-            started = time.perf_counter()
-            legs["dense"] = tuple(store.search_dense(vector, depth, where))
-            timings["dense"] = time.perf_counter() - started
+        # Words first: on equal evidence fusion prefers the ranking named first (docs/decisions/0005).
         if mode != "dense":
             started = time.perf_counter()
             legs["bm25"] = tuple(store.search_lexical(query, depth, where))
             timings["bm25"] = time.perf_counter() - started
             if not legs["bm25"]:
                 notes.append("bm25: no indexed word of the query is in the documents searched")
+        if mode != "bm25":
+            if vector is None:
+                raise InputError("the dense leg needs the query's vector")
+            started = time.perf_counter()
+            legs["dense"] = tuple(store.search_dense(vector, depth, where))
+            timings["dense"] = time.perf_counter() - started
         started = time.perf_counter()
         best = (reciprocal_rank_fusion(legs, k=rrf_k) if mode == "hybrid" else list(legs[mode]))[:k]
         timings["fuse"] = time.perf_counter() - started

@@ -32,8 +32,10 @@ def find_files(names: Iterable[str | Path]) -> Iterator[Found]:
     roots: list[Path] = []
     for name in names:
         text = os.fspath(name)
-        path = Path(text).expanduser()
-        if path.exists() or path.is_symlink():
+        if not text:
+            raise InputError("an empty name is no file or folder; this folder is '.'")
+        path = Path(os.path.expanduser(text))
+        if os.path.lexists(path):
             roots.append(path)
         elif glob.has_magic(text) and (matches := sorted(glob.glob(str(path), recursive=True))):
             roots.extend(Path(match) for match in matches)
@@ -44,28 +46,29 @@ def find_files(names: Iterable[str | Path]) -> Iterator[Found]:
 
 
 def _walk(roots: list[Path]) -> Iterator[Found]:
-    seen: set[Path] = set()
-    for root in roots:
-        yield from _visit(root, seen)
-
-
-def _visit(path: Path, seen: set[Path]) -> Iterator[Found]:
-    try:
-        real = path.resolve()
+    seen: set[str] = set()
+    waiting = [(root, True) for root in reversed(roots)]
+    while waiting:
+        path, named = waiting.pop()
+        if not named and path.name.startswith("."):
+            yield Found(path, "hidden", "hidden files and folders are not read unless named")
+            continue
+        # Not Path.resolve, which gives up on a loop of links.
+        real = os.path.realpath(path)
         if real in seen:
-            return
+            continue
         seen.add(real)
-        if path.is_dir():
-            for child in sorted(path.iterdir(), key=lambda each: each.name):
-                if child.name.startswith("."):
-                    yield Found(child, "hidden", "hidden files and folders are not read unless named")
-                else:
-                    yield from _visit(child, seen)
-        elif path.is_file():
-            yield Found(path)
-        elif path.is_symlink():
-            yield Found(path, "unreadable", "a link to nothing")
-        else:
-            yield Found(path, "unreadable", "not a regular file")
-    except OSError as error:
-        yield Found(path, "unreadable", error.strerror or str(error))
+        try:
+            if path.is_dir():
+                children = sorted(path.iterdir(), key=lambda each: each.name, reverse=True)
+                waiting += [(child, False) for child in children]
+            else:
+                yield _look(path)
+        except OSError as error:
+            yield Found(path, "unreadable", error.strerror or str(error))
+
+
+def _look(path: Path) -> Found:
+    if path.is_file():
+        return Found(path)
+    return Found(path, "unreadable", "a link to nothing" if path.is_symlink() else "not a regular file")

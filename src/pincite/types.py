@@ -215,6 +215,7 @@ class Generation:
     usage: Mapping[str, int] = field(default_factory=dict)
     model: str = ""
     sources: tuple[int, ...] = ()  #: indices into `Prompt.passages`, best first
+    parts: tuple[tuple[int, int], ...] = ()  #: spans of `text` that stand for themselves, one for each of `sources`
 
 
 @dataclass(frozen=True, slots=True)

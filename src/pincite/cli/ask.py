@@ -39,7 +39,7 @@ def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="auto, local, extractive, openai:NAME, ollama:NAME, local:PATH."),
+        typer.Option("--model", metavar="NAME", help="extractive, local, local:PATH, openai:NAME, ollama:NAME."),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="Address of an OpenAI-compatible endpoint.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pincite.sentences import sentence_spans
@@ -38,8 +39,11 @@ class ExtractiveGenerator:
     of the given sentences hold them), cosine that of sentence and question under `encoder` (its term is absent
     without one), and rank the place of the passage in the prompt, from 1. Ties go to the earlier sentence.
 
+    Headings are no answers and are left out, and so is every sentence that scores less than `share` of the best.
+
     The text has no ``[n]`` markers (`cites` is false): `Generation.sources` names each sentence's passage, in the
-    order of the sentences, repeated where two come from one passage. Best sentence first. Empty text with finish
+    order of the sentences, repeated where two come from one passage, and `Generation.parts` the sentence's place in
+    the text. Best sentence first. Empty text with finish
     reason ``no-answer`` where there is no passage, or no sentence shares a content word with the question and there
     is no encoder to ask.
     """
@@ -51,12 +55,14 @@ class ExtractiveGenerator:
         encoder: Encoder | None = None,
         *,
         max_sentences: int = 2,
+        share: float = 0.85,
         overlap_weight: float = 1.0,
         cosine_weight: float = 0.75,
         prior_weight: float = 0.1,
     ) -> None:
         self.encoder = encoder
         self.max_sentences = max_sentences
+        self.share = share
         self.overlap_weight = overlap_weight
         self.cosine_weight = cosine_weight
         self.prior_weight = prior_weight
@@ -68,15 +74,20 @@ class ExtractiveGenerator:
 
     def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
         """One token per sentence, without log-probability, then the whole."""
-        chosen = [s for s in self.rank(prompt.question, prompt.passages) if s.score > 0.0][: self.max_sentences]
+        ranked = self.rank(prompt.question, prompt.passages)
+        least = max(self.share * ranked[0].score, 1e-9) if ranked else 0.0
+        chosen = [s for s in ranked if s.score >= least][: self.max_sentences]
         tokens = tuple(Token(s.text if i == 0 else f" {s.text}") for i, s in enumerate(chosen))
         yield from tokens
+        text = "".join(token.text for token in tokens)
+        ends = list(accumulate(len(token.text) for token in tokens))
         yield Generation(
-            text="".join(token.text for token in tokens),
+            text=text,
             tokens=tokens,
             finish_reason="stop" if tokens else "no-answer",
             model=self.name,
             sources=tuple(s.passage for s in chosen),
+            parts=tuple((end - len(s.text), end) for s, end in zip(chosen, ends, strict=True)),
         )
 
     def rank(self, question: str, passages: tuple[Passage, ...]) -> list[Sentence]:
@@ -89,7 +100,7 @@ class ExtractiveGenerator:
         for index, passage in enumerate(passages):
             for start, end in sentence_spans(passage.chunk.text):
                 text = passage.chunk.text[start:end]
-                if text.strip() and text not in seen:
+                if text not in seen and not _is_heading(text, passage):
                     seen.add(text)
                     found.append((index, start, end, text))
         if not found:
@@ -119,3 +130,9 @@ class ExtractiveGenerator:
         vectors = self.encoder.encode_passages(texts)
         lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(query)
         return [float(value) for value in (vectors @ query) / np.maximum(lengths, 1e-12)]
+
+
+def _is_heading(text: str, passage: Passage) -> bool:
+    """Whether a sentence is nothing but a heading of its chunk, marks of Markdown aside."""
+    words = content_words(text)
+    return not words or any(words == content_words(heading) for heading in (passage.title, *passage.chunk.headings))

@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -29,11 +29,14 @@ _BLOCK = 1 << 20
 _LOCK_SECONDS = 300.0
 
 
-def default_cache_dir() -> Path:
-    """Where assembled weights are kept: ``$PINCITE_CACHE``, ``$XDG_CACHE_HOME/pincite`` or ``~/.cache/pincite``."""
-    if chosen := os.environ.get("PINCITE_CACHE"):
+def default_cache_dir(environment: Mapping[str, str]) -> Path:
+    """Where assembled weights are kept: ``$PINCITE_CACHE``, ``$XDG_CACHE_HOME/pincite`` or ``~/.cache/pincite``.
+
+    `environment` is `os.environ` for those who may read it, and empty for the last of the three.
+    """
+    if chosen := environment.get("PINCITE_CACHE"):
         return Path(chosen).expanduser()
-    if shared := os.environ.get("XDG_CACHE_HOME"):
+    if shared := environment.get("XDG_CACHE_HOME"):
         return Path(shared).expanduser() / "pincite"
     return Path.home() / ".cache" / "pincite"
 
@@ -51,7 +54,7 @@ def locate(cache_dir: Path | None = None) -> Path:
     """
     from filelock import FileLock, Timeout
 
-    directory = default_cache_dir() if cache_dir is None else Path(cache_dir)
+    directory = default_cache_dir({}) if cache_dir is None else Path(cache_dir)
     target = directory / FILE_NAME
     if _stamped(target):  # before the lock, so that a finished cache may be read-only
         return target

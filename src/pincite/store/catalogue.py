@@ -67,17 +67,21 @@ class Catalogue:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.RLock()
-        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        try:
+            self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
+        except sqlite3.Error as error:
+            raise StoreError(f"the catalogue {path} cannot be opened: {error}") from error
         try:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
-        except sqlite3.DatabaseError as error:
+        except sqlite3.Error as error:
             self._connection.close()
-            raise IndexFormatError(f"{path} is not a catalogue of pincite, or is damaged: {error}") from error
+            raise _explained(path, error) from error
 
     def close(self) -> None:
-        """Close the database. Idempotent."""
-        self._connection.close()
+        """Close the database, which then is one file. Idempotent."""
+        with self._lock:
+            self._connection.close()
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -86,23 +90,28 @@ class Catalogue:
                 self._connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield self._connection
+                    self._connection.execute("COMMIT")
                 except BaseException:
-                    self._connection.execute("ROLLBACK")
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
                     raise
-                self._connection.execute("COMMIT")
-            except sqlite3.OperationalError as error:
-                raise StoreError(f"the catalogue {self._path} cannot be written: {error}") from error
+            except sqlite3.Error as error:
+                raise _explained(self._path, error) from error
 
     def _rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._lock:
-            return self._connection.execute(query, parameters).fetchall()
+            try:
+                return self._connection.execute(query, parameters).fetchall()
+            except sqlite3.Error as error:
+                raise _explained(self._path, error) from error
 
     # The header
 
-    def create(self, header: StoreHeader) -> None:
-        """Lay out an empty catalogue, all in one transaction."""
+    def create(self, header: StoreHeader, points: str) -> None:
+        """Lay out an empty catalogue, all in one transaction. Its points are in the folder named `points` beside it."""
         stored = {
             "format": str(FORMAT),
+            "points": points,
             "identity": json.dumps(asdict(header.identity)),
             "probes": json.dumps(header.probes),
             "language": header.language,
@@ -127,12 +136,27 @@ class Catalogue:
                 f"the index at {self._path.parent} has format {found}, this pincite reads format {FORMAT}: "
                 "add the documents to a new index, or use the pincite that made it"
             )
-        return StoreHeader(
-            identity=EncoderIdentity(**json.loads(meta["identity"])),
-            probes=tuple(tuple(probe) for probe in json.loads(meta["probes"])),
-            language=meta["language"],
-            created_at=meta["created_at"],
-        )
+        try:
+            return StoreHeader(
+                identity=EncoderIdentity(**json.loads(meta["identity"])),
+                probes=tuple(tuple(probe) for probe in json.loads(meta["probes"])),
+                language=meta["language"],
+                created_at=meta["created_at"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise IndexFormatError(f"the header in {self._path} is damaged: {error!r}") from error
+
+    def points(self) -> str:
+        """Name of the folder that holds the points."""
+        rows = self._rows("SELECT value FROM meta WHERE name = 'points'")
+        if not rows:
+            raise IndexFormatError(f"the header in {self._path} is damaged: it does not say where the points are")
+        return str(rows[0][0])
+
+    def set_points(self, name: str) -> None:
+        """Say that the points are in the folder `name`."""
+        with self._transaction() as connection:
+            connection.execute("UPDATE meta SET value = ? WHERE name = 'points'", (name,))
 
     # Versions
 
@@ -202,10 +226,17 @@ class Catalogue:
                 connection.execute("UPDATE versions SET state = 'current' WHERE key = ?", (key,))
         return retired
 
-    def retire(self, keys: Sequence[int]) -> None:
-        """Take versions out of sight, whatever their state."""
+    def retire(self, keys: Sequence[int], state: str) -> list[int]:
+        """Take versions out of sight that are in `state`, and return their keys. Others stay as they are."""
+        retired: list[int] = []
         with self._transaction() as connection:
-            connection.executemany("UPDATE versions SET state = 'retired' WHERE key = ?", [(key,) for key in keys])
+            for key in keys:
+                cursor = connection.execute(
+                    "UPDATE versions SET state = 'retired' WHERE key = ? AND state = ?", (key, state)
+                )
+                if cursor.rowcount:
+                    retired.append(key)
+        return retired
 
     def forget(self, keys: Sequence[int]) -> None:
         """Delete the rows of versions whose points are gone."""
@@ -288,3 +319,10 @@ class Catalogue:
     def integrity(self) -> list[str]:
         """SQLite's own check; empty when all is well."""
         return [row[0] for row in self._rows("PRAGMA integrity_check") if row[0] != "ok"]
+
+
+def _explained(path: Path, error: sqlite3.Error) -> StoreError:
+    """The error to raise for what SQLite says: damage is one thing, a full or read-only disk another."""
+    if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
+        return StoreError(f"the catalogue {path} cannot be used: {error}")
+    return IndexFormatError(f"{path} is not a catalogue of pincite, or is damaged: {error}")

@@ -2,7 +2,8 @@
 
 A point is one chunk. Its id is ``key << 24 | ordinal``, where `key` is the catalogue's number of the document version,
 so that ids are one space over both legs and sort by document and position. Every point carries its key: versions that
-are not current are hidden by a filter on it inside the engine, and a commit is the change of that set.
+are not current are hidden by a filter on it inside the engine, and a commit is the change of that set. The points lie
+in a folder of their own, which the catalogue names: with one row it can be exchanged for another.
 
 Qdrant Edge is in beta. Nothing outside this file knows it.
 """
@@ -13,7 +14,7 @@ import difflib
 import json
 import shutil
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["EdgeStore"]
 
 _ORDINAL_BITS = 24
+_MAX_ORDINAL = (1 << _ORDINAL_BITS) - 1
 _VECTOR = "dense"
 _TERMS = "terms"
 _KEY = "key"
@@ -62,7 +64,10 @@ class EdgeStore:
         self._visibility = ReadWriteLock()
         self._writer = threading.RLock()
         self._closed = False
-        self._recover()
+        self._staged: dict[int, Document] = {}
+        self._written: dict[int, int] = {}  # ticket → the last ordinal written
+        self._show()
+        self._delete(sorted(self._hidden))
 
     @staticmethod
     def exists(folder: Path) -> bool:
@@ -76,6 +81,8 @@ class EdgeStore:
             raise InputError(f"no stemmer for the language {header.language!r}; known: {', '.join(LANGUAGES)}")
         if cls.exists(folder):
             raise InputError(f"there is an index at {folder} already")
+        if (folder / "catalogue.sqlite").exists():
+            raise IndexFormatError(f"{folder / 'catalogue.sqlite'} is in the way: it is not a file")
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -98,42 +105,33 @@ class EdgeStore:
         lock = ProcessLock(folder)
         lock.acquire(timeout)
         catalogue: Catalogue | None = None
+        shard: qdrant.EdgeShard | None = None
         try:
             if header is not None and not cls.exists(folder):
-                # The shard comes first and the catalogue's one transaction last: an index cut off while it was made
-                # has no catalogue, so it does not exist, and is made afresh.
-                shutil.rmtree(folder / "points", ignore_errors=True)
-                shard = _create_shard(folder / "points", header)
-                draft = folder / "catalogue.new"
-                for leftover in folder.glob("catalogue.new*"):
-                    leftover.unlink()
-                catalogue = Catalogue(draft)
-                catalogue.create(replace(header, created_at=header.created_at or _now()))
-                catalogue.close()
-                draft.rename(folder / "catalogue.sqlite")
-                catalogue = Catalogue(folder / "catalogue.sqlite")
-            else:
-                catalogue = Catalogue(folder / "catalogue.sqlite")
-                if catalogue.is_empty_file():
-                    raise IndexFormatError(f"the catalogue of the index at {folder} is empty: it is damaged")
-                catalogue.header()
-                try:
-                    shard = qdrant.EdgeShard.load(str(folder / "points"))
-                except Exception as error:
-                    raise IndexFormatError(f"the index at {folder} cannot be opened: {error}") from error
-            return cls(folder, lock, catalogue, shard)
+                _lay_out(folder, header)
+            catalogue = Catalogue(folder / "catalogue.sqlite")
+            if catalogue.is_empty_file():
+                raise IndexFormatError(f"the catalogue of the index at {folder} is empty: it is damaged")
+            catalogue.header()
+            points = catalogue.points()
+            if not (folder / points).is_dir():
+                raise IndexFormatError(f"the index at {folder} is damaged: its folder {points} is missing")
+            try:
+                shard = qdrant.EdgeShard.load(str(folder / points))
+            except Exception as error:
+                raise IndexFormatError(f"the index at {folder} cannot be opened: {error}") from error
+            store = cls(folder, lock, catalogue, shard)
+            for stray in _points_folders(folder):  # of an exchange that was cut off
+                if stray.name != points:
+                    shutil.rmtree(stray, ignore_errors=True)
+            return store
         except BaseException:
+            if shard is not None:
+                shard.close()
             if catalogue is not None:
                 catalogue.close()
             lock.release()
             raise
-
-    def _recover(self) -> None:
-        self._staged: dict[int, Document] = {}
-        self._show()
-        self._hidden: frozenset[int] = frozenset(self._catalogue.unsettled())
-        if self._hidden:
-            self._delete(sorted(self._hidden))
 
     @property
     def header(self) -> StoreHeader:
@@ -144,49 +142,78 @@ class EdgeStore:
         """Take what readers may see from the catalogue."""
         self._keys = self._catalogue.current_keys()
         self._current = {document_id: (key, version) for key, (document_id, version) in self._keys.items()}
+        self._hidden = frozenset(self._catalogue.unsettled())
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Hold off other writers. Raises StoreError when closed, and in a thread that reads: it would never end."""
+        self._visibility.refuse_reader()
+        with self._writer:
+            self._refuse_closed()
+            yield
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise StoreError(f"the index {self.folder} was closed")
 
     # Writing
 
     def next_version(self, document_id: str) -> int:
         """The number the next version of this document gets."""
-        return self._catalogue.next_version(document_id)
+        with self.reading():
+            return self._catalogue.next_version(document_id)
 
     def stage(self, document: Document, recipe: str = "", added_at: str = "") -> int:
-        """Begin a new version; see `pincite.protocols.Store`."""
-        with self._writer:
+        """Begin a new version; see `pincite.protocols.Store`. A version staged earlier and not committed is dropped."""
+        _check_record(document)
+        with self._changing():
             key = self._catalogue.stage(document, recipe, added_at or _now(), document.metadata)
             # Hidden before its first point is written, and not while a search runs that began without knowing of it.
             with self._visibility.write():
                 self._hidden |= {key}
+            older = [ticket for ticket, staged in self._staged.items() if staged.id == document.id]
+            for ticket in older:
+                del self._staged[ticket]
             self._staged[key] = replace(document, text="", pages=(), headings=())
+            self._written[key] = -1
+            self._delete(older)
             return key
 
     def stage_chunks(self, ticket: int, chunks: Sequence[Chunk], contexts: Sequence[str], vectors: Matrix) -> None:
-        """Write chunks of a staged version; see `pincite.protocols.Store`."""
+        """Write chunks of a staged version, in the order of their ordinals; see `pincite.protocols.Store`."""
         if not len(chunks) == len(contexts) == len(vectors):
             raise InputError(f"{len(chunks)} chunks, {len(contexts)} contexts and {len(vectors)} vectors do not match")
         if not chunks:
             return
-        self._check_vectors(vectors)
-        with self._writer:
+        units = self._unit_vectors(vectors)
+        with self._changing():
             document = self._staged.get(ticket)
             if document is None:
                 raise StoreError(f"ticket {ticket} is not staged: it was committed, discarded or replaced")
+            last = self._written[ticket]
             for chunk in chunks:
                 if (chunk.document_id, chunk.version) != (document.id, document.version):
                     raise InputError(f"chunk {chunk.id} is not of {document.id} version {document.version}")
+                if not last < chunk.ordinal <= _MAX_ORDINAL:
+                    raise InputError(f"chunk {chunk.id} has ordinal {chunk.ordinal}: ordinals rise, to {_MAX_ORDINAL}")
+                if chunk.id != _chunk_id(document.id, document.version, chunk.ordinal):
+                    raise InputError(f"chunk {chunk.id!r} is not named by its document, version and ordinal")
+                last = chunk.ordinal
             points = [
                 qdrant.Point(
                     id=ticket << _ORDINAL_BITS | chunk.ordinal,
                     vector={_VECTOR: vector},
                     payload=_payload(ticket, chunk, document, context, self._header.language),
                 )
-                for chunk, context, vector in zip(chunks, contexts, vectors.tolist(), strict=True)
+                for chunk, context, vector in zip(chunks, contexts, units.tolist(), strict=True)
             ]
-            self._shard.update(qdrant.UpdateOperation.upsert_points(points))
+            with self._engine("written"):
+                self._shard.update(qdrant.UpdateOperation.upsert_points(points))
+            self._written[ticket] = last
             self._catalogue.count_chunks(ticket, len(chunks))
 
-    def _check_vectors(self, vectors: Matrix) -> None:
+    def _unit_vectors(self, vectors: Matrix) -> Matrix:
+        """The vectors scaled to length 1: the engine takes a very short one for scaled already."""
         dimension = self._header.identity.dimension
         if vectors.ndim != 2 or vectors.shape[1] != dimension:
             raise InputError(f"vectors have shape {vectors.shape}, the index holds dimension {dimension}")
@@ -194,38 +221,43 @@ class EdgeStore:
             raise InputError("a vector holds NaN or infinity")
         if not np.any(vectors, axis=1).all():
             raise InputError("a vector is zero: it has no direction to compare")
+        return _unit(vectors)
 
     def commit(self, tickets: Sequence[int]) -> list[StoredDocument]:
         """Make staged versions current at one moment; see `pincite.protocols.Store`."""
-        with self._writer:
+        with self._changing():
             # The points are on disk before the catalogue says that they count.
-            self._shard.flush()
-            retired = self._catalogue.commit(tickets)
+            with self._engine("written"):
+                self._shard.flush()
             with self._visibility.write():
-                self._show()
-                self._hidden = (self._hidden - set(tickets)) | set(retired)
+                try:
+                    retired = self._catalogue.commit(tickets)
+                finally:
+                    self._show()  # also when interrupted: what is in memory follows the catalogue, whatever it did
+                committed = [self._staged.pop(ticket).id for ticket in tickets]
                 self._delete_points(retired)
             self._forget(retired)
-            committed = [self._staged.pop(ticket).id for ticket in tickets]
             return [document for document_id in committed if (document := self.find(document_id=document_id))]
 
     def discard(self, tickets: Sequence[int]) -> None:
-        """Forget staged versions."""
-        with self._writer:
-            known = [ticket for ticket in tickets if self._staged.pop(ticket, None)]
-            self._catalogue.retire(known)
+        """Forget staged versions. What is committed stays."""
+        with self._changing():
+            known = self._catalogue.retire(tickets, "staged")
+            for ticket in tickets:
+                self._staged.pop(ticket, None)
             self._delete(known)
 
     def remove(self, document_id: str) -> bool:
         """Make a document unreachable in every leg before returning."""
-        with self._writer:
+        with self._changing():
             key = self._catalogue.key_of(document_id)
             if key is None:
                 return False
-            self._catalogue.retire([key])
             with self._visibility.write():
-                self._show()
-                self._hidden |= {key}
+                try:
+                    self._catalogue.retire([key], "current")
+                finally:
+                    self._show()
                 self._delete_points([key])
             self._forget([key])
             return True
@@ -236,14 +268,26 @@ class EdgeStore:
 
     def _delete_points(self, keys: Sequence[int]) -> None:
         if keys:
-            self._shard.update(qdrant.UpdateOperation.delete_points_by_filter(_any_key(keys)))
+            with self._engine("written"):
+                self._shard.update(qdrant.UpdateOperation.delete_points_by_filter(_any_key(keys)))
 
     def _forget(self, keys: Sequence[int]) -> None:
         # The catalogue's rows go last, after the deletion is on disk: until then a crash finds them and deletes again.
         if keys:
-            self._shard.flush()
+            with self._engine("written"):
+                self._shard.flush()
             self._catalogue.forget(keys)
             self._hidden -= set(keys)
+
+    @contextmanager
+    def _engine(self, done: str) -> Iterator[None]:
+        """Give the engine's own errors, which are plain `Exception`, a name."""
+        try:
+            yield
+        except Exception as error:
+            if type(error) is not Exception:
+                raise
+            raise StoreError(f"the index {self.folder} cannot be {done}: {error}") from error
 
     # Reading
 
@@ -251,31 +295,39 @@ class EdgeStore:
     def reading(self) -> Iterator[None]:
         """Several calls see one state; see `pincite.protocols.Store`."""
         with self._visibility.read():
+            self._refuse_closed()
             yield
 
     def documents(self) -> list[StoredDocument]:
         """Every current document, by uri."""
-        return self._catalogue.listed()
+        with self.reading():
+            return self._catalogue.listed()
 
     def find(self, *, uri: str | None = None, document_id: str | None = None) -> StoredDocument | None:
         """The current document with this address, or this id."""
         column, value = ("uri", uri) if uri is not None else ("document_id", document_id)
-        found = self._catalogue.listed(f"AND {column} = ?", (value,))
+        if value is None or not _storable(value):
+            return None
+        with self.reading():
+            found = self._catalogue.listed(f"AND {column} = ?", (value,))
         return found[0] if found else None
 
     def get_document(self, document_id: str, version: int | None = None) -> Document | None:
         """A current document with its text."""
-        return self._catalogue.document(document_id, version)
+        with self.reading():
+            return self._catalogue.document(document_id, version)
 
     def search_dense(self, vector: Matrix, k: int, where: Filter | None = None) -> list[Hit]:
-        """The k nearest chunks by cosine similarity."""
+        """The k nearest chunks by cosine similarity, in [-1, 1]. None for a vector without a direction."""
         if vector.shape != (self._header.identity.dimension,):
             raise InputError(
                 f"the query vector has shape {vector.shape}, the index holds {self._header.identity.dimension}"
             )
         if not np.isfinite(vector).all() or not vector.any():
             return []
-        return self._search(qdrant.Query.Nearest(vector.tolist(), using=_VECTOR), k, where, "dense")
+        hits = self._search(qdrant.Query.Nearest(_unit(vector).tolist(), using=_VECTOR), k, where, "dense")
+        # Rounding gives 1.0000001: cut only now that the order is settled.
+        return [hit if -1 <= hit.score <= 1 else replace(hit, score=max(-1.0, min(1.0, hit.score))) for hit in hits]
 
     def search_lexical(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
         """The k best chunks by BM25."""
@@ -288,23 +340,33 @@ class EdgeStore:
     def _search(self, query: Any, k: int, where: Filter | None, stage: str) -> list[Hit]:
         if k <= 0:
             raise InputError(f"k must be at least 1, got {k}")
-        conditions = self._conditions(where)
-        with self._visibility.read():
-            hidden, keys = self._hidden, self._keys
+        with self.reading():
+            conditions = self._conditions(where)
             excluded: list[Any] | None = (
-                [qdrant.FieldCondition(key=_KEY, match=qdrant.MatchAny(sorted(hidden)))] if hidden else None
+                [qdrant.FieldCondition(key=_KEY, match=qdrant.MatchAny(sorted(self._hidden)))] if self._hidden else None
             )
             condition = qdrant.Filter(must=conditions or None, must_not=excluded) if conditions or excluded else None
-            points = self._shard.query(
-                qdrant.QueryRequest(limit=k, query=query, filter=condition, with_payload=False, with_vector=False)
-            )
-        found = sorted((-point.score, _number(point.id)) for point in points)
-        hits = []
-        for rank, (negated, point_id) in enumerate(found, start=1):
-            document_id, version = keys[point_id >> _ORDINAL_BITS]
-            ordinal = point_id & ((1 << _ORDINAL_BITS) - 1)
-            hits.append(Hit(f"{document_id}.{version}.{ordinal}", -negated, rank, stage))
-        return hits
+            found = sorted((-point.score, _number(point.id)) for point in self._best(query, k, condition))[:k]
+            hits = []
+            for rank, (negated, point_id) in enumerate(found, start=1):
+                chunk_id = _chunk_id(*self._keys[point_id >> _ORDINAL_BITS], point_id & _MAX_ORDINAL)
+                hits.append(Hit(chunk_id, -negated, rank, stage))
+            return hits
+
+    def _best(self, query: Any, k: int, condition: Any) -> list[Any]:
+        """The k best points and every one that ties with the last of them: the engine takes any of those."""
+        most = self.point_count
+        limit = min(k, most) + 1
+        while True:
+            with self._engine("searched"):
+                points = self._shard.query(
+                    qdrant.QueryRequest(
+                        limit=limit, query=query, filter=condition, with_payload=False, with_vector=False
+                    )
+                )
+            if len(points) < limit or limit > most or points[-1].score < points[k - 1].score:
+                return points
+            limit = min(4 * limit, most + 1)
 
     def _conditions(self, where: Filter | None) -> list[Any]:
         if not where:
@@ -316,7 +378,13 @@ class EdgeStore:
                 near = difflib.get_close_matches(name, known, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(sorted(known))}"
                 raise InputError(f"no document has a field {name!r}{hint}")
-            values = [value] if isinstance(value, str | int | float | bool) else list(value)
+            values = [value] if isinstance(value, str | int | float | bool) else value
+            if not isinstance(values, Sequence | Set) or not all(
+                isinstance(each, str | int | float | bool) for each in values
+            ):
+                raise InputError(
+                    f"the filter {name!r} is {value!r}: expected text, a number, true or false, or a list of these"
+                )
             conditions.append(
                 qdrant.FieldCondition(key=_TAGS, match=qdrant.MatchAny([_tag(name, each) for each in values]))
             )
@@ -324,14 +392,16 @@ class EdgeStore:
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage]:
         """The chunks of `hits` with their documents' names, in the order given."""
-        with self._visibility.read():
+        with self.reading():
             ids = {}
             for hit in hits:
-                document_id, version, ordinal = hit.chunk_id.rsplit(".", 2)
-                key, current = self._current.get(document_id, (0, 0))
-                if current == int(version):
+                document_id, _, rest = hit.chunk_id.rpartition(".")[0].rpartition(".")
+                key, version = self._current.get(document_id, (0, 0))
+                ordinal = hit.chunk_id.rpartition(".")[2]
+                if rest == str(version) and ordinal.isdecimal() and int(ordinal) <= _MAX_ORDINAL:
                     ids[hit.chunk_id] = key << _ORDINAL_BITS | int(ordinal)
-            records = self._shard.retrieve(list(ids.values()), with_payload=True, with_vector=False)
+            with self._engine("read"):
+                records = self._shard.retrieve(list(ids.values()), with_payload=True, with_vector=False)
         payloads = {record.id: record.payload for record in records}
         return [
             _passage(payload, hit)
@@ -341,7 +411,7 @@ class EdgeStore:
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """The current chunks of a document, in order."""
-        with self._visibility.read():
+        with self.reading():
             if document_id not in self._current:
                 return []
             payloads = [payload for _, payload in self._scroll(_any_key([self._current[document_id][0]]))]
@@ -350,9 +420,12 @@ class EdgeStore:
     def _scroll(self, condition: Any) -> Iterator[tuple[int, dict[str, Any]]]:
         offset = None
         while True:
-            records, offset = self._shard.scroll(
-                qdrant.ScrollRequest(limit=512, offset=offset, filter=condition, with_payload=True, with_vector=False)
-            )
+            with self._engine("read"):
+                records, offset = self._shard.scroll(
+                    qdrant.ScrollRequest(
+                        limit=512, offset=offset, filter=condition, with_payload=True, with_vector=False
+                    )
+                )
             for record in records:
                 yield _number(record.id), record.payload or {}
             if offset is None:
@@ -363,12 +436,14 @@ class EdgeStore:
     @property
     def point_count(self) -> int:
         """Points in the engine, hidden ones included."""
-        return int(self._shard.info().points_count)
+        with self._engine("read"):
+            return int(self._shard.info().points_count)
 
     @property
     def indexed_count(self) -> int:
         """Points whose vector is in an HNSW graph; the others are searched exactly."""
-        return int(self._shard.info().indexed_vectors_count)
+        with self._engine("read"):
+            return int(self._shard.info().indexed_vectors_count)
 
     def needs_optimizing(self) -> bool:
         """Whether so many points are outside the HNSW graph that building it pays."""
@@ -379,18 +454,20 @@ class EdgeStore:
 
         The engine holds the interpreter for the whole of it: a process that serves others must not call this.
         """
-        with self._writer:
+        with self._changing(), self._engine("optimized"):
             return bool(self._shard.optimize())
 
     def check(self) -> list[str]:
         """Every broken invariant in words; empty when all is well."""
-        with self._writer, self._visibility.read():
+        with self._changing(), self.reading():
             problems = [f"catalogue: {problem}" for problem in self._catalogue.integrity()]
             expected = self._catalogue.chunk_counts()
             counted: dict[int, int] = dict.fromkeys(expected, 0)
             texts: dict[int, str] = {}
             for point_id, payload in self._scroll(None):
                 key = point_id >> _ORDINAL_BITS
+                if key in self._hidden:  # being written
+                    continue
                 if key not in counted:
                     problems.append(f"point {point_id} belongs to no document")
                     continue
@@ -409,31 +486,41 @@ class EdgeStore:
             return problems
 
     def close(self) -> None:
-        """Release the store. Idempotent."""
+        """Release the store, once the reads that are running have ended. Idempotent."""
+        self._visibility.refuse_reader()
         with self._writer:
             if not self._closed:
-                self._closed = True
-                try:
-                    self._shard.close()
-                finally:
-                    self._catalogue.close()
-                    self._process_lock.release()
+                self._close_files()
+                self._process_lock.release()
+
+    def _close_files(self) -> None:
+        with self._visibility.write():
+            self._closed = True
+            try:
+                self._shard.close()
+            finally:
+                self._catalogue.close()
 
     def give_place_to(self, fresh: Path) -> None:
         """Close, and let the complete index in the folder `fresh` take this one's place. Cut off, one of them stands.
 
         The lock is held until it is done, so that nobody can add to the old index in between.
         """
-        old = self.folder.with_name(self.folder.name + ".old")
-        with self._writer:
-            self._closed = True
-            self._shard.close()
-            self._catalogue.close()
-            shutil.rmtree(old, ignore_errors=True)
-            self.folder.rename(old)
-            fresh.rename(self.folder)
-            self._process_lock.release()
-            shutil.rmtree(old, ignore_errors=True)
+        with self._changing():
+            old_points = self._catalogue.points()
+            new_points = _points_name(1 + max(_generation(each) for each in _points_folders(self.folder)))
+            self._close_files()
+            try:
+                catalogue = Catalogue(fresh / "catalogue.sqlite")
+                (fresh / catalogue.points()).rename(self.folder / new_points)
+                catalogue.set_points(new_points)
+                catalogue.close()
+                # Until this moment the old catalogue names the old points; from it on, the new one the new.
+                (fresh / "catalogue.sqlite").replace(self.folder / "catalogue.sqlite")
+                shutil.rmtree(self.folder / old_points, ignore_errors=True)
+                shutil.rmtree(fresh, ignore_errors=True)
+            finally:
+                self._process_lock.release()
 
     def __enter__(self) -> EdgeStore:
         return self
@@ -442,7 +529,38 @@ class EdgeStore:
         self.close()
 
 
-def _create_shard(folder: Path, header: StoreHeader) -> qdrant.EdgeShard:
+def _points_name(generation: int) -> str:
+    return f"points-{generation}.edge"
+
+
+def _generation(points: Path) -> int:
+    return int(points.name.removeprefix("points-").removesuffix(".edge"))
+
+
+def _points_folders(folder: Path) -> list[Path]:
+    return [each for each in folder.glob("points-*.edge") if each.name[len("points-") : -len(".edge")].isdecimal()]
+
+
+def _lay_out(folder: Path, header: StoreHeader) -> None:
+    """Make an empty index. The catalogue comes last and whole: one cut off while it was made has none, so it is not."""
+    for leftover in _points_folders(folder):
+        shutil.rmtree(leftover)
+    for leftover in folder.glob("catalogue.new*"):
+        leftover.unlink()
+    points = _points_name(1)
+    try:
+        _create_shard(folder / points, header)
+    except Exception as error:
+        raise StoreError(f"the index at {folder} cannot be made: {error}") from error
+    catalogue = Catalogue(folder / "catalogue.new")
+    try:
+        catalogue.create(replace(header, created_at=header.created_at or _now()), points)
+    finally:
+        catalogue.close()
+    (folder / "catalogue.new").rename(folder / "catalogue.sqlite")
+
+
+def _create_shard(folder: Path, header: StoreHeader) -> None:
     dimension = header.identity.dimension
     folder.mkdir(parents=True)
     shard = qdrant.EdgeShard.create(
@@ -472,7 +590,41 @@ def _create_shard(folder: Path, header: StoreHeader) -> qdrant.EdgeShard:
     ):
         shard.update(qdrant.UpdateOperation.create_field_index(field, schema))
     shard.flush()
-    return shard
+    shard.close()
+
+
+def _unit(vectors: Matrix) -> Matrix:
+    """Scaled to length 1 along the last axis, in double precision: no length of a float32 vector is out of range."""
+    lengths = np.linalg.norm(vectors.astype(np.float64), axis=-1, keepdims=True)
+    units: Matrix = (vectors / lengths).astype(np.float32)
+    return units
+
+
+def _chunk_id(document_id: str, version: int, ordinal: int) -> str:
+    return f"{document_id}.{version}.{ordinal}"
+
+
+def _storable(text: str) -> bool:
+    """Whether text can be written as UTF-8, which a lone surrogate cannot."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_record(document: Document) -> None:
+    """Raise InputError for what neither engine can keep as it is."""
+    for name in ("id", "uri", "title", "text", "media_type", "content_hash"):
+        if not _storable(getattr(document, name)):
+            raise InputError(f"the {name} of {document.uri!r} holds a lone surrogate, which is not text")
+    for name, value in document.metadata.items():
+        if not isinstance(value, str | int | float | bool):
+            raise InputError(
+                f"the metadata field {name!r} of {document.uri!r} is {value!r}: expected text, a number, true or false"
+            )
+        if not _storable(f"{name}{value}"):
+            raise InputError(f"the metadata field {name!r} of {document.uri!r} holds a lone surrogate")
 
 
 def _number(point_id: Any) -> int:
@@ -492,7 +644,7 @@ def _tag(name: str, value: MetadataValue) -> str:
         written = str(int(value))
     else:
         written = str(value)
-    return f"{name}={written}"
+    return json.dumps([name, written])  # not "name=value": a name may hold "=" as well
 
 
 def _payload(key: int, chunk: Chunk, document: Document, context: str, language: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -27,7 +27,8 @@ class ProcessLock:
 
         self._folder = folder
         self._holder = folder / "holder.json"
-        self._lock = FileLock(str(folder / "lock"))
+        # Not per thread: a store opened in one thread may be closed in another.
+        self._lock = FileLock(str(folder / "lock"), thread_local=False)
 
     def acquire(self, timeout: float) -> None:
         """Wait at most `timeout` seconds. Raises StoreBusyError naming the holder."""
@@ -44,19 +45,24 @@ class ProcessLock:
             raise StoreError(f"the index {self._folder} cannot be locked: {error.strerror}") from error
         command = " ".join([Path(sys.argv[0] or "python").name, *sys.argv[1:]])[:200]
         since = datetime.now(timezone.utc).astimezone().isoformat(timespec="seconds")
-        self._holder.write_text(json.dumps({"pid": os.getpid(), "command": command, "since": since}), encoding="utf-8")
+        # A courtesy to whoever waits: a disk too full for it is no reason to stop.
+        with suppress(OSError):
+            self._holder.write_text(
+                json.dumps({"pid": os.getpid(), "command": command, "since": since}), encoding="utf-8"
+            )
 
     def _describe_holder(self) -> str:
         try:
             holder = json.loads(self._holder.read_text(encoding="utf-8"))
             return f"process {holder['pid']} ({holder['command']}, since {holder['since']})"
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, KeyError, TypeError):
             return "another process"
 
     def release(self) -> None:
         """Let go. Idempotent."""
         if self._lock.is_locked:
-            self._holder.unlink(missing_ok=True)
+            with suppress(OSError):
+                self._holder.unlink()
             self._lock.release()
 
 
@@ -93,11 +99,15 @@ class ReadWriteLock:
                     self._readers -= 1
                     self._condition.notify_all()
 
+    def refuse_reader(self) -> None:
+        """Raise StoreError in a thread that reads: to wait for writers there, or to be one, is to wait for itself."""
+        if getattr(self._local, "depth", 0):
+            raise StoreError("the index cannot be changed, checked or closed by a thread inside `reading()`")
+
     @contextmanager
     def write(self) -> Iterator[None]:
-        """Hold off readers. Raises StoreError in a thread that reads: it would wait for itself."""
-        if getattr(self._local, "depth", 0):
-            raise StoreError("the index cannot be changed by a thread inside `reading()`")
+        """Hold off readers. Raises StoreError in a thread that reads."""
+        self.refuse_reader()
         with self._condition:
             self._waiting += 1
             try:

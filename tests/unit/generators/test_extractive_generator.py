@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +23,7 @@ def generate(generator: ExtractiveGenerator, prompt: Prompt) -> tuple[list[Any],
 
 
 def test_the_best_sentence_comes_first_and_verbatim(make_prompt: MakePrompt) -> None:
-    tokens, whole = generate(ExtractiveGenerator(), make_prompt("When was the tunnel opened?", A, B))
+    tokens, whole = generate(ExtractiveGenerator(share=0.0), make_prompt("When was the tunnel opened?", A, B))
     assert [token.text for token in tokens] == [
         "The tunnel was opened in 1890 by the mayor.",
         " The bridge was opened in 1932.",
@@ -32,7 +33,7 @@ def test_the_best_sentence_comes_first_and_verbatim(make_prompt: MakePrompt) -> 
 
 
 def test_sources_name_each_sentence(make_prompt: MakePrompt) -> None:
-    _, whole = generate(ExtractiveGenerator(max_sentences=3), make_prompt("Which bridge or tunnel opened?", A, B))
+    _, whole = generate(ExtractiveGenerator(max_sentences=3, share=0.0), make_prompt("Which bridge or tunnel opened?", A, B))
     assert len(whole.sources) == len(whole.tokens) == 3
     for source, token in zip(whole.sources, whole.tokens, strict=True):
         assert token.text.strip() in (A, B)[source]
@@ -40,7 +41,7 @@ def test_sources_name_each_sentence(make_prompt: MakePrompt) -> None:
 
 def test_the_earlier_passage_wins_a_tie(make_prompt: MakePrompt) -> None:
     prompt = make_prompt("Who owns the ferry?", "The ferry is white.", "The ferry is black.", "The ferry is white.")
-    _, whole = generate(ExtractiveGenerator(max_sentences=5), prompt)
+    _, whole = generate(ExtractiveGenerator(max_sentences=5, share=0.0), prompt)
     assert whole.text == "The ferry is white. The ferry is black."  # the same sentence is not said twice
     assert whole.sources == (0, 1)
 
@@ -82,3 +83,22 @@ def test_other_scripts(make_prompt: MakePrompt) -> None:
     prompt = make_prompt("東京 の人口は？", "大阪は西にある。東京 の人口は1400万人です。")
     _, whole = generate(ExtractiveGenerator(max_sentences=1), prompt)
     assert whole.text == "東京 の人口は1400万人です。"
+
+
+def test_a_sentence_far_below_the_best_is_left_out_and_parts_point_at_the_rest(make_prompt: MakePrompt) -> None:
+    tokens, whole = generate(ExtractiveGenerator(), make_prompt("When was the tunnel opened?", A, B))
+    assert [token.text for token in tokens] == ["The tunnel was opened in 1890 by the mayor."]
+    both = generate(ExtractiveGenerator(share=0.0), make_prompt("When was the tunnel opened?", A, B))[1]
+    assert [both.text[start:end] for start, end in both.parts] == [
+        "The tunnel was opened in 1890 by the mayor.",
+        "The bridge was opened in 1932.",
+    ]
+    assert len(whole.parts) == len(whole.sources) == 1
+
+
+def test_a_heading_is_not_an_answer(make_prompt: MakePrompt) -> None:
+    prompt = make_prompt("Was prohibition repealed?", "# Repeal of prohibition\n\nThe article is hereby repealed.")
+    passage = prompt.passages[0]
+    titled = replace(passage, chunk=replace(passage.chunk, headings=("Repeal of prohibition",)))
+    whole = generate(ExtractiveGenerator(share=0.0), replace(prompt, passages=(titled,)))[1]
+    assert whole.text == "The article is hereby repealed."

@@ -109,9 +109,9 @@ def test_a_cache_that_cannot_be_made(tmp_path: Path) -> None:
 def test_default_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PINCITE_CACHE", str(tmp_path / "a"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "b"))
-    assert gemma.default_cache_dir() == tmp_path / "a"
+    assert gemma.default_cache_dir(os.environ) == tmp_path / "a"
     monkeypatch.delenv("PINCITE_CACHE")
-    assert gemma.default_cache_dir() == tmp_path / "b" / "pincite"
+    assert gemma.default_cache_dir(os.environ) == tmp_path / "b" / "pincite"
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert gemma.default_cache_dir() == tmp_path / ".cache" / "pincite"
+    assert gemma.default_cache_dir(os.environ) == tmp_path / ".cache" / "pincite"
