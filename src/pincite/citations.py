@@ -2,21 +2,23 @@
 
 Three steps: find which passages a sentence is said to rest on (its markers, or for a generator that writes none the
 passages it read), find in them the source sentence that supports it best, and judge the support. The judge is a
-lexical-semantic baseline: exact words first, then shared content words and vectors, with a veto for numbers that the
-source lacks and for a negation on one side only. It says ``unsupported`` sooner than it is generous.
+lexical baseline: exact words first, then shared content words, with a veto where the two claim different things (see
+`pincite.claims`). It says ``unsupported`` sooner than it is generous.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pincite.claims import agrees, same_sense, with_digits
+from pincite.markers import CodeReader
 from pincite.sentences import sentence_spans
 from pincite.types import Citation, Passage, Verdict
-from pincite.words import all_words, content_words, idf, overlap
+from pincite.words import all_words, content_words, has_content, idf, overlap
 
 if TYPE_CHECKING:
     from pincite.protocols import Encoder
@@ -24,16 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["Statement", "Support", "add_markers", "cite", "judge", "statements", "words_in_common"]
 
 _MARKER = re.compile(r"\[(\d{1,3})\]")
-_CODE = re.compile(r"(`+).*?\1", re.DOTALL)
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_ITEM = re.compile(r"\A(?:[-*•]|\d{1,3}[.)])\s+(?=\S)")
 _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{8,})[\"”»]")
-_NEGATION = re.compile(r"\b(?:not|no|never|neither|nor|none|cannot|without|n't)\b|n't\b")
 
-#: Share of a sentence's content words that the source must hold …
-COVERED = 0.75
-#: … or this share, if the vectors of the two are also this near.
-HALF_COVERED = 0.5
-NEAR = 0.6
+#: Share of a statement's content words that the source sentence must hold.
+#: Vectors have no say: sentences that differ in one decisive word ("on payment", "on delivery") are the nearest of all.
+COVERED = 0.85
+#: From so many content words on, words that stand in the source are a claim of their own and no mere "two years".
+_CLAUSE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,31 +52,55 @@ class Statement:
 
     start: int
     end: int
-    text: str  #: without its markers
+    text: str  #: without its markers and without the number or dot of a list
     named: tuple[int, ...]
 
 
 def statements(text: str) -> list[Statement]:
-    """The sentences of an answer with the ``[n]`` markers that stand in or right after them.
+    """The sentences of an answer with the ``[n]`` markers that stand in them or right after them.
+
+    A marker that begins a line belongs to what follows on the line. Markers in code are none.
 
     >>> [(s.text, s.named) for s in statements("Two terms [2]. Or ten years. [1][3]")]
-    [('Two terms .', (1,)), ('Or ten years.', (0, 2))]
+    [('Two terms.', (1,)), ('Or ten years.', (0, 2))]
     """
-    code = [match.span() for match in _CODE.finditer(text)]
-    found = [m for m in _MARKER.finditer(text) if not any(start <= m.start() < end for start, end in code)]
+    code = CodeReader()
+    coded = [code.is_code(character) for character in text]
+    found = [match for match in _MARKER.finditer(text) if not coded[match.start()]]
     masked = text
     for match in found:
         masked = masked[: match.start()] + " " * len(match.group()) + masked[match.end() :]
     spans = sentence_spans(masked)
     named: list[list[int]] = [[] for _ in spans]
     for match in found:
-        before = [i for i, (start, _) in enumerate(spans) if start < match.start()]
-        if before:
-            named[before[-1]].append(int(match.group(1)) - 1)
+        before = sum(start < match.start() for start, _ in spans)
+        owner = before - 1
+        if before == 0 or (match.start() >= spans[owner][1] and _leads(masked, match)):
+            owner += 1
+        if owner < len(spans):
+            named[owner].append(int(match.group(1)) - 1)
     return [
-        Statement(start, end, " ".join(masked[start:end].split()), tuple(dict.fromkeys(numbers)))
+        Statement(start, end, _without_markers(text, start, end, found), tuple(dict.fromkeys(numbers)))
         for (start, end), numbers in zip(spans, named, strict=True)
     ]
+
+
+def _leads(masked: str, marker: re.Match[str]) -> bool:
+    """Whether a marker begins its line and words follow."""
+    before = masked[: marker.start()].rpartition("\n")[2]
+    after = masked[marker.end() :].partition("\n")[0]
+    return not before.strip() and bool(after.strip())
+
+
+def _without_markers(text: str, start: int, end: int, markers: Sequence[re.Match[str]]) -> str:
+    parts, position = [], start
+    for marker in markers:
+        if start <= marker.start() < end:
+            # "two years [1], or" is "two years, or" and "two [1] years" is "two years".
+            parts.append(text[position : marker.start()].rstrip())
+            position = marker.end()
+    # "1." at the beginning of a list's line is no number that a source must hold.
+    return _ITEM.sub("", " ".join("".join([*parts, text[position:end]]).split()))
 
 
 def cite(
@@ -93,7 +117,8 @@ def cite(
     With `sources` None the answer carries ``[n]`` markers, and each sentence is held against every passage it names.
     Otherwise it carries none: each sentence is held against the passages of those indices, and cited to the one that
     supports it best; or, where `parts` gives spans of the text, each of them is held against its own source, the
-    generator having said which that is. Numbers of passages count from 1 as in the prompt. Page and headings are the chunk's own.
+    generator having said which that is. Numbers of passages count from 1 as in the prompt. Page and headings are the
+    chunk's own.
     """
     citations: list[Citation] = []
     if sources is not None and parts:
@@ -129,26 +154,40 @@ def add_markers(text: str, citations: Sequence[Citation]) -> tuple[str, list[Cit
 
     A sentence that nothing supports gets no marker: it stays as bare as its proof.
     """
-    moved: list[Citation] = []
-    out, position, shift = [], 0, 0
-    for citation in sorted(citations, key=lambda each: each.answer_end):
-        start, end = citation.answer_start + shift, citation.answer_end + shift
-        moved.append(replace(citation, answer_start=start, answer_end=end))
+    markers: dict[int, list[str]] = {}
+    for citation in citations:
         if citation.verdict in ("verbatim", "supported"):
-            marker = f" [{citation.number}]"
-            out += [text[position : citation.answer_end], marker]
-            position = citation.answer_end
-            shift += len(marker)
-    return "".join([*out, text[position:]]), moved
+            here = markers.setdefault(citation.answer_end, [])
+            if (marker := f"[{citation.number}]") not in here:
+                here.append(marker)
+    written = {position: f" {''.join(here)}" for position, here in sorted(markers.items())}
+    out, position = [], 0
+    for end, marker in written.items():
+        out += [text[position:end], marker]
+        position = end
+
+    def moved(position: int, *, is_end: bool) -> int:
+        # A marker stands after the sentence that ends where it was put, and before one that begins there.
+        return position + sum(len(m) for p, m in written.items() if p < position or (p == position and not is_end))
+
+    return "".join([*out, text[position:]]), [
+        replace(
+            citation,
+            answer_start=moved(citation.answer_start, is_end=False),
+            answer_end=moved(citation.answer_end, is_end=True),
+        )
+        for citation in sorted(citations, key=lambda each: each.answer_end)
+    ]
 
 
 def judge(statement: str, source: str, *, question: str = "", encoder: Encoder | None = None) -> Support:
     """The sentence of `source` that supports `statement` best, and how well.
 
-    Sentences that hold the statement (or what it quotes) word for word come first, among them the one that shares
-    most with the question: a short answer such as "two" may stand in many. Then the share of the statement's content
-    words decides, rare ones counting more, and cosine similarity where an `encoder` is given. A source without
-    sentences gives ``unknown``.
+    Sentences that hold the statement (or all it quotes, if they agree with the rest of it) word for word come first,
+    among them the one that shares most with the question: a short answer such as "two" may stand in many. Then the
+    share of the statement's content words decides. An `encoder` has no part in the verdict: it helps to choose the
+    sentence to show for a statement that nothing supports. A statement without content ("Yes.") is ``unknown``, shown
+    with the sentence that shares most with the question, and so is everything where the source has no sentences.
     """
     spans = sentence_spans(source)
     if not spans:
@@ -157,35 +196,30 @@ def judge(statement: str, source: str, *, question: str = "", encoder: Encoder |
     wanted = [_plain(part) for part in quoted] or [_plain(statement)]
     texts = [source[start:end] for start, end in spans]
     exact = [i for i, sentence in enumerate(texts) if all(_holds(_plain(sentence), part) for part in wanted)]
-    words = [content_words(sentence) for sentence in texts]
+    words = [content_words(with_digits(sentence)) for sentence in texts]
     weights = idf(words)
-    asked = content_words(question)
+    asked = content_words(with_digits(question))
+    if not has_content(statement):
+        best = max(range(len(texts)), key=lambda i: (overlap(asked, words[i], weights), -i))
+        return Support(*spans[best], "unknown", 0.0)
+    own = content_words(with_digits(statement))
+    # True words prove nothing where those around them, in the statement or in the source, turn their sense.
+    if quoted or len(own) >= _CLAUSE:
+        exact = [i for i in exact if same_sense(statement, texts[i])]
     if exact:
         best = max(exact, key=lambda i: (overlap(asked, words[i], weights), -i))
         return Support(*spans[best], "verbatim", 1.0)
-    return _best_support(statement, spans, texts, words, weights, encoder)
-
-
-def _best_support(
-    statement: str,
-    spans: Sequence[tuple[int, int]],
-    texts: Sequence[str],
-    words: Sequence[Sequence[str]],
-    weights: Mapping[str, float],
-    encoder: Encoder | None,
-) -> Support:
-    own = content_words(statement)
-    covered = [overlap(own, each, weights) for each in words]
+    covered = [overlap(own, each) for each in words]
+    supported = [share >= COVERED and agrees(statement, texts[i], source) for i, share in enumerate(covered)]
+    if any(supported):
+        best = max(range(len(texts)), key=lambda i: (supported[i], covered[i], overlap(asked, words[i], weights), -i))
+        return Support(*spans[best], "supported", min(covered[best], 0.99))
     near = [0.0] * len(texts)
     if encoder is not None:
         vectors = encoder.encode_passages([statement, *texts])
         near = [float(value) for value in vectors[1:] @ vectors[0]]
     best = max(range(len(texts)), key=lambda i: (covered[i] + near[i], -i))
-    numbers = set(_numbers(statement))
-    agrees = numbers <= set(_numbers(texts[best])) and _negated(statement) == _negated(texts[best])
-    supported = agrees and (covered[best] >= COVERED or (covered[best] >= HALF_COVERED and near[best] >= NEAR))
-    score = max(0.0, min(0.99, max(covered[best], (covered[best] + near[best]) / 2)))
-    return Support(*spans[best], "supported" if supported else "unsupported", score if supported else min(score, 0.49))
+    return Support(*spans[best], "unsupported", min(covered[best], 0.49))
 
 
 def _citation(statement: Statement, index: int, passage: Passage, support: Support) -> Citation:
@@ -209,7 +243,12 @@ def _citation(statement: Statement, index: int, passage: Passage, support: Suppo
     )
 
 
-_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-") | dict.fromkeys("‘’‛", "'") | dict.fromkeys("“”„«»", '"'))
+_DASHES = str.maketrans(
+    dict.fromkeys("‐‑‒–−", "-") | dict.fromkeys("—―", " - ") | dict.fromkeys("‘’‛", "'") | dict.fromkeys("“”„«»", '"')
+)
+# "5" does not stand in "5,000", "3.14" or "-5", nor "two" in "twenty-two".
+_LEFT = r"(?<!\w)(?<!\d[.,])(?<!\w[-'])(?<!(?<![^\s(])-)"
+_RIGHT = r"(?!\w)(?![.,]\d)(?![-']\w)"
 _HYPHENATED = re.compile(r"(?<=\w)-\s*\n\s*(?=\w)")
 
 
@@ -220,15 +259,7 @@ def _plain(text: str) -> str:
 
 
 def _holds(sentence: str, part: str) -> bool:
-    return bool(part) and re.search(rf"(?<!\w){re.escape(part)}(?!\w)", sentence) is not None
-
-
-def _numbers(text: str) -> list[str]:
-    return [number.replace(",", "") for number in _NUMBER.findall(text)]
-
-
-def _negated(text: str) -> bool:
-    return len(_NEGATION.findall(text.casefold())) % 2 == 1
+    return bool(part) and re.search(_LEFT + re.escape(part) + _RIGHT, sentence) is not None
 
 
 def words_in_common(question: str, passages: Sequence[Passage]) -> float:

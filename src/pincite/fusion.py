@@ -15,9 +15,9 @@ def reciprocal_rank_fusion(runs: Mapping[str, Sequence[Hit]], *, k: int = 60) ->
     """Fuse rankings by ``score(d) = Σ_r 1 / (k + rank_r(d))``, best first, with stage ``fused``.
 
     Ranks count from 1; a ranking that lacks a chunk contributes nothing; within one ranking a chunk's best rank counts
-    once. Ties go to the better single rank, then to the chunk that holds this rank in the earlier of `runs`, then to the
-    smaller chunk id, so that runs repeat exactly: two chunks that one ranking each found at the same rank are always
-    tied, and the caller decides by which ranking is named first. Raises InputError if `k` is negative.
+    once. Ties go to the better single rank, then to the chunk that holds this rank in the earlier of `runs`, then to
+    the smaller chunk id, so that runs repeat exactly: two chunks that one ranking each found at the same rank are
+    always tied, and the caller decides by which ranking is named first. Raises InputError if `k` is negative.
     Source: Cormack, Clarke and Büttcher 2009, section 2 (k = 60).
 
     >>> dense = [Hit(c, 0.0, rank, "dense") for rank, c in enumerate("abc", 1)]

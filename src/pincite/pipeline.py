@@ -363,6 +363,11 @@ class Pipeline:
         )
         citations = self._pinpoint(found_citations, warnings)
         if not generator.cites:
+            if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
+                warnings.append(f"the model wrote {text!r}, which no passage supports; not given as an answer")
+                explanation = _insufficient(found)
+                yield explanation
+                return abstain(explanation)
             text, citations = add_markers(text, citations)
             yield text
         elif not citations:

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-__all__ = ["all_words", "content_words", "idf", "overlap"]
+__all__ = ["all_words", "content_words", "has_content", "idf", "overlap"]
 
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
 _SUFFIXES = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
@@ -23,7 +23,7 @@ _FUNCTION_WORDS = frozenset(
         "of on once only or other our ours out over own per same shall she should so some such than that",
         "the their theirs them then there these they this those through to too under until up upon very",
         "was we were what when where which while who whom whose why will with within would you your",
-        "yours",
+        "yes yours",
     )
     for word in line.split()
 )
@@ -53,6 +53,11 @@ def content_words(text: str) -> list[str]:
     words = _WORD.findall(unicodedata.normalize("NFKC", text))
     kept = [word for word in words if word.casefold() not in _FUNCTION_WORDS]
     return [_fold(word) for word in kept or words]
+
+
+def has_content(text: str) -> bool:
+    """Whether any word of `text` carries meaning of its own: not in "Yes, they do."."""
+    return any(word.casefold() not in _FUNCTION_WORDS for word in _WORD.findall(unicodedata.normalize("NFKC", text)))
 
 
 def idf(texts: Iterable[Sequence[str]]) -> dict[str, float]:

@@ -110,17 +110,23 @@ class Reading:
         return self.mean_logprob - rank_weight * math.log(self.passage + 1) + overlap_weight * self.overlap
 
 
+_YES_OR_NO = frozenset(all_words("yes no"))
+
+
 def choose(question: str, readings: Sequence[Reading], *, least_support: float = 0.5) -> list[Reading]:
     """The readings that answer `question`, best first by `Reading.score`; ties go to the earlier passage.
 
     Left out are readings that are empty, that say `NOT_STATED`, that repeat the question (every word of the answer
-    is in it), and those of whose words less than `least_support` stand in their passage: they were not read there.
+    is in it), that say yes or no (a model of this size says either to anything, and no sentence can be held against
+    the word), and those of whose words less than `least_support` stand in their passage: they were not read there.
     """
     asked = set(all_words(question))
     kept = []
     for reading in readings:
         words = all_words(reading.text)
         if not words or " ".join(words).startswith(" ".join(all_words(NOT_STATED))) or asked.issuperset(words):
+            continue
+        if words[0] in _YES_OR_NO:
             continue
         if reading.support >= least_support:
             kept.append(reading)

@@ -33,7 +33,9 @@ def test_the_best_sentence_comes_first_and_verbatim(make_prompt: MakePrompt) -> 
 
 
 def test_sources_name_each_sentence(make_prompt: MakePrompt) -> None:
-    _, whole = generate(ExtractiveGenerator(max_sentences=3, share=0.0), make_prompt("Which bridge or tunnel opened?", A, B))
+    _, whole = generate(
+        ExtractiveGenerator(max_sentences=3, share=0.0), make_prompt("Which bridge or tunnel opened?", A, B)
+    )
     assert len(whole.sources) == len(whole.tokens) == 3
     for source, token in zip(whole.sources, whole.tokens, strict=True):
         assert token.text.strip() in (A, B)[source]

@@ -1,0 +1,5 @@
+"""``python -m pincite``."""
+
+from pincite.cli import main
+
+main()

@@ -1,0 +1,217 @@
+"""The command line on the bundled documents, with the real encoder and the real engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DEMO = Path(__file__).resolve().parents[2] / "src" / "pincite" / "demo"
+
+
+def run(*arguments: str, folder: Path, stdin: bytes | None = None, code: int = 0, **environment: str) -> str:
+    """Run a command in `folder`; its standard output. Fails unless it ends with `code` and without a stack trace."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PINCITE_", "OPENAI_"))}
+    done = subprocess.run(
+        [sys.executable, "-m", "pincite", *arguments],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        env={**clean, **environment},
+        timeout=120,
+        check=False,
+    )
+    errors = done.stderr.decode()
+    assert "Traceback" not in errors, errors
+    assert done.returncode == code, (done.returncode, done.stdout.decode()[-2000:], errors[-2000:])
+    return done.stdout.decode() if code in (0, 1) else errors
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("library")
+    out = run("add", str(DEMO / "documents"), folder=folder)
+    assert "34 added, 0 updated, 0 unchanged, 0 skipped" in out
+    return folder
+
+
+def test_adding_again_changes_nothing(library: Path) -> None:
+    assert "0 added, 0 updated, 34 unchanged, 0 skipped; 0 chunks" in run(
+        "add", str(DEMO / "documents"), folder=library
+    )
+
+
+def test_search_gives_the_score_of_every_leg(library: Path) -> None:
+    found = json.loads(run("search", "repeal of the prohibition of liquor", "--json", "-k", "3", folder=library))
+    first = found["passages"][0]
+    assert first["title"] == "Amendment XXI, Repeal of Prohibition"
+    assert set(first["legs"]) == {"dense", "bm25"}
+    assert [passage["rank"] for passage in found["passages"]] == [1, 2, 3]
+    text = run("search", "repeal of the prohibition of liquor", "-k", "1", folder=library)
+    assert "Amendment XXI" in text
+    assert "bm25" in text
+
+
+def test_a_filter_holds_on_every_leg(library: Path) -> None:
+    repealed = json.loads(run("search", "liquor", "--where", "status=repealed", "--json", "-k", "50", folder=library))
+    assert {passage["title"] for passage in repealed["passages"]} == {"Amendment XVIII, Prohibition of Liquor"}
+    assert "did you mean 'status'" in run("search", "liquor", "--where", "statu=x", folder=library, code=2)
+    assert "KEY=VALUE" in run("search", "liquor", "--where", "status", folder=library, code=2)
+
+
+def test_ask_prints_the_answer_and_its_proof(library: Path) -> None:
+    out = run("ask", "How many times can somebody be elected President?", folder=library)
+    assert "No person shall be elected to the office of the President more than twice" in out
+    assert "Amendment XXII" in out
+    assert "verbatim" in out
+    assert "version 1 · characters" in out
+
+
+def test_every_citation_points_at_exact_characters(library: Path) -> None:
+    answer = json.loads(run("ask", "At what age may a citizen vote?", "--json", folder=library))
+    assert answer["citations"]
+    for citation in answer["citations"]:
+        span = f"{citation['start']}-{citation['end']}"
+        shown = json.loads(run("show", citation["document_id"], "--span", span, "--json", folder=library))
+        assert shown["text"] == citation["quote"]
+        assert answer["text"][citation["answer_start"] : citation["answer_end"]] in citation["quote"]
+
+
+def test_no_evidence_is_said_and_is_an_exit_status(library: Path) -> None:
+    out = run("ask", "What is the boiling point of ethanol?", folder=library, code=1)
+    assert "Nothing in the 34 documents" in out
+    assert "[1]" not in out
+
+
+def test_pdf_answers_carry_their_page(library: Path) -> None:
+    question = "Who are citizens of the United States by birth or naturalization?"
+    answer = json.loads(run("ask", question, "--json", folder=library))
+    assert any(c["page"] == 2 and c["uri"].endswith("reconstruction-amendments.pdf") for c in answer["citations"])
+
+
+def test_list_show_status_doctor_config(library: Path) -> None:
+    documents = json.loads(run("list", "--json", folder=library))
+    assert len(documents) == 34
+    assert "34 documents" in run("list", folder=library)
+    assert "Repeal of Prohibition" in run("show", "amendment-21-repeal-of-prohibition.md", folder=library)
+    assert "amendment-18" in run("show", documents[0]["id"][:8], "--json", folder=library) or documents[0]["uri"]
+    assert "exact (recall 1)" in run("status", folder=library)
+    assert "all is well" in run("doctor", folder=library)
+    shown = run("config", folder=library, OPENAI_API_KEY="sk-secret", PINCITE_SEARCH_K="7")
+    assert "k = 7" in shown
+    assert "sk-secret" not in shown
+    assert "secret" not in json.dumps(json.loads(run("config", "--json", folder=library, OPENAI_API_KEY="sk-secret")))
+
+
+def test_a_life_of_a_document(tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    note.write_text("The zeppelin limit is 5 bar.\n" * 40 + "\nThe quokka clause applies.\n")
+    assert "1 added" in run("add", "note.txt", folder=tmp_path)
+    note.write_text("The zeppelin limit is 9 bar.\n")
+    assert "1 updated" in run("add", "note.txt", folder=tmp_path)
+    found = json.loads(run("search", "quokka clause", "--json", "--mode", "bm25", folder=tmp_path))
+    assert found["passages"] == []
+    found = json.loads(run("search", "zeppelin limit", "--json", folder=tmp_path))
+    assert [passage["chunk"]["text"] for passage in found["passages"]] == ["The zeppelin limit is 9 bar."]
+    assert found["passages"][0]["chunk"]["version"] == 2
+    assert "removed" in run("remove", "note.txt", folder=tmp_path)
+    for mode in ("dense", "bm25", "hybrid"):
+        found = json.loads(run("search", "zeppelin limit 9 bar", "--json", "--mode", mode, folder=tmp_path))
+        assert found["passages"] == []
+    assert "1 added" in run("add", "note.txt", folder=tmp_path)
+    assert json.loads(run("list", "--json", folder=tmp_path))[0]["version"] == 3
+
+
+def test_skips_are_named_counted_and_told_by_the_exit_status(tmp_path: Path) -> None:
+    papers = tmp_path / "papers"
+    papers.mkdir()
+    (papers / "good.md").write_text("# Lease\n\nThe lease ends in May.\n")
+    (papers / "empty.txt").write_bytes(b"")
+    (papers / "picture.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
+    (papers / "broken.pdf").write_bytes(b"%PDF-1.7\nnot really")
+    (papers / "sheet.xlsx").write_bytes(b"PK\x03\x04whatever")
+    (papers / ".hidden").write_text("secret")
+    report = json.loads(run("add", "papers", "--json", folder=tmp_path, code=1))["report"]
+    ended = {Path(o["uri"]).name: (o["status"], o["reason"]) for o in report["outcomes"]}
+    assert ended["good.md"] == ("added", "")
+    assert ended["empty.txt"] == ("skipped", "no-text")
+    assert ended["picture.txt"][0] == "skipped"
+    assert ended["broken.pdf"] == ("skipped", "unreadable")
+    assert ended["sheet.xlsx"] == ("skipped", "unsupported")
+    assert ended[".hidden"] == ("skipped", "hidden")
+    assert all(o["detail"] for o in report["outcomes"] if o["status"] == "skipped")
+
+
+def test_standard_input_and_metadata(tmp_path: Path) -> None:
+    run("add", "-", "--name", "memo.md", "--meta", "year=1971", folder=tmp_path, stdin=b"# Memo\n\nThe wombat rule.\n")
+    found = json.loads(run("search", "wombat", "--where", "year=1971", "--json", folder=tmp_path))
+    assert found["passages"][0]["title"] == "Memo"
+    assert found["passages"][0]["uri"] == "stdin:memo.md"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("search", "x"), 2, "there is no index"),
+        (("ask", "x"), 2, "there is no index"),
+        (("add", "missing.txt"), 2, "no file or folder 'missing.txt'"),
+        (("add", "*.nothing"), 2, "no file matches"),
+        (("--frobnicate",), 2, "No such option"),
+    ],
+)
+def test_errors_are_one_clear_line(tmp_path: Path, arguments: tuple[str, ...], code: int, says: str) -> None:
+    assert says in run(*arguments, folder=tmp_path, code=code)
+    assert not (tmp_path / ".pincite" / "catalogue.sqlite").exists() or arguments[0] == "add"
+
+
+def test_unknown_settings_name_the_nearest(tmp_path: Path) -> None:
+    (tmp_path / "pincite.toml").write_text("[search]\nkk = 3\n")
+    assert "did you mean search.k" in run("config", folder=tmp_path, code=2)
+    (tmp_path / "pincite.toml").write_text("")
+    assert "did you mean PINCITE_SEARCH_K" in run("config", folder=tmp_path, code=2, PINCITE_SEARCH_KK="3")
+
+
+def test_another_process_is_told_who_holds_the_index(library: Path) -> None:
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from pincite import Pincite; p = Pincite.open('.pincite', environment={}); "
+            "print('open', flush=True); sys.stdin.read()",
+        ],
+        cwd=library,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline().strip() == b"open"
+        errors = run("list", folder=library, code=3, PINCITE_STORE_LOCK_TIMEOUT="0.2")
+        assert f"in use by process {holder.pid}" in errors
+    finally:
+        holder.communicate()
+    assert "34 documents" in run("list", folder=library)
+
+
+def test_reindexing_with_other_chunks_keeps_ids_and_versions(tmp_path: Path) -> None:
+    run("add", str(DEMO / "documents" / "article-1-legislative.md"), folder=tmp_path)
+    before: list[dict[str, Any]] = json.loads(run("list", "--json", folder=tmp_path))
+    out = run("reindex", folder=tmp_path, PINCITE_CHUNK_SIZE="64")
+    assert "reindexed 1 documents" in out
+    after = json.loads(run("list", "--json", folder=tmp_path))
+    assert after[0]["chunks"] > before[0]["chunks"]
+    for field in ("id", "version", "added_at", "content_hash"):
+        assert after[0][field] == before[0][field]
+    assert "all is well" in run("doctor", folder=tmp_path, PINCITE_CHUNK_SIZE="64")
+
+
+def test_the_demo_command(tmp_path: Path) -> None:
+    out = run("demo", folder=tmp_path)
+    assert "34 added" in out
+    assert "more than twice" in out
+    assert "verbatim" in out
