@@ -43,9 +43,9 @@ class ExtractiveGenerator:
 
     The text has no ``[n]`` markers (`cites` is false): `Generation.sources` names each sentence's passage, in the
     order of the sentences, repeated where two come from one passage, and `Generation.parts` the sentence's place in
-    the text. Best sentence first. Empty text with finish
-    reason ``no-answer`` where there is no passage, or no sentence shares a content word with the question and there
-    is no encoder to ask.
+    the text. Best sentence first. Empty text with finish reason ``no-answer`` where no sentence is near enough: with an
+    encoder, where overlap and cosine of the best, weighted, stay below `least` (measured: docs/decisions/0007); without
+    one, where no sentence shares a content word with the question; and where there is no passage.
     """
 
     cites = False
@@ -56,13 +56,15 @@ class ExtractiveGenerator:
         *,
         max_sentences: int = 2,
         share: float = 0.85,
+        least: float = 1.0,
         overlap_weight: float = 1.0,
-        cosine_weight: float = 0.75,
+        cosine_weight: float = 1.5,
         prior_weight: float = 0.1,
     ) -> None:
         self.encoder = encoder
         self.max_sentences = max_sentences
         self.share = share
+        self.least = least
         self.overlap_weight = overlap_weight
         self.cosine_weight = cosine_weight
         self.prior_weight = prior_weight
@@ -75,8 +77,9 @@ class ExtractiveGenerator:
     def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
         """One token per sentence, without log-probability, then the whole."""
         ranked = self.rank(prompt.question, prompt.passages)
-        least = max(self.share * ranked[0].score, 1e-9) if ranked else 0.0
-        chosen = [s for s in ranked if s.score >= least][: self.max_sentences]
+        chosen: list[Sentence] = []
+        if ranked and self._answers(ranked[0]):
+            chosen = [s for s in ranked if s.score >= self.share * ranked[0].score][: self.max_sentences]
         tokens = tuple(Token(s.text if i == 0 else f" {s.text}") for i, s in enumerate(chosen))
         yield from tokens
         text = "".join(token.text for token in tokens)
@@ -89,6 +92,11 @@ class ExtractiveGenerator:
             sources=tuple(s.passage for s in chosen),
             parts=tuple((end - len(s.text), end) for s, end in zip(chosen, ends, strict=True)),
         )
+
+    def _answers(self, best: Sentence) -> bool:
+        if self.encoder is None:
+            return best.overlap > 0.0
+        return self.overlap_weight * best.overlap + self.cosine_weight * best.cosine >= self.least
 
     def rank(self, question: str, passages: tuple[Passage, ...]) -> list[Sentence]:
         """Every sentence of `passages`, each text once, best first.
