@@ -576,7 +576,7 @@ def _passed_over(found: Found) -> FileOutcome:
 
 
 def _insufficient(found: SearchResult) -> str:
-    looked = ", ".join(dict.fromkeys(passage.title for passage in found.passages))
+    looked = "; ".join(dict.fromkeys(passage.title for passage in found.passages))
     return f"The passages found do not answer this question. Nearest: {looked}."
 
 

@@ -271,7 +271,6 @@ def main(index: Path, scenario: str) -> None:
         folder = index.with_name(f"copy-{n}")
         if index.exists():
             copy_index(index, folder)
-            prepare_scenario(folder, scenario)
         receive, send = os.pipe()
         child = os.fork()
         if child == 0:
@@ -283,6 +282,7 @@ def main(index: Path, scenario: str) -> None:
                     os._exit(9)
                 count[0] += 1
 
+            prepare_scenario(folder, scenario)  # not before the fork: the engine's threads would not survive it
             tick_before_writes(tick, setattr)
             run_scenario(folder, scenario)
             os.write(send, b"survived")

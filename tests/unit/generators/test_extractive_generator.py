@@ -77,7 +77,7 @@ def test_an_encoder_finds_what_shares_no_word(make_prompt: MakePrompt) -> None:
     assert whole.sources == (0,)
     best = generator.rank(prompt.question, prompt.passages)[0]
     assert best.cosine == pytest.approx(1.0)
-    assert best.score == pytest.approx(0.75 * 1.0 + 0.1 * 1.0)  # no overlap: cosine, and rank 1
+    assert best.score == pytest.approx(1.5 * 1.0 + 0.1 * 1.0)  # no overlap: cosine, and rank 1
     assert prompt.passages[best.passage].chunk.text[best.start : best.end] == best.text
 
 

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from loader_samples import pdf, source
 
+import pincite
 from pincite.errors import EncryptedError, LoadError, NoTextError
 from pincite.loaders.pdf import PdfLoader, _Spelling
 from pincite.types import Document
@@ -105,3 +107,16 @@ def test_many_threads_may_load_at_once() -> None:
     data = pdf([f"page {n}" for n in range(20)])
     with ThreadPoolExecutor(4) as pool:
         assert len({document.text for document in pool.map(lambda _: load(data), range(12))}) == 1
+
+
+def test_a_heading_is_set_apart_from_the_line_below_it() -> None:
+    demo = Path(pincite.__file__).parent / "demo" / "documents" / "reconstruction-amendments.pdf"
+    document = load(demo.read_bytes())
+    assert len(document.headings) == 12
+    for heading in document.headings:
+        assert " ".join(document.text[heading.start : heading.end].split()) == heading.text
+        assert document.text[heading.end : heading.end + 2] == "\n\n"
+        assert heading.start == 0 or document.text[heading.start - 2 : heading.start] == "\n\n"
+    assert [document.page_at(heading.start) for heading in document.headings if heading.level == 1] == [1, 2, 3]
+    for page in document.pages:
+        assert document.text[page.start : page.end].strip().startswith("Amendment")
