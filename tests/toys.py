@@ -7,8 +7,11 @@ the same vector, on every machine. `make_document` and `make_chunks` build recor
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +23,7 @@ from pincite.types import Chunk, Document, MetadataValue, Page
 if TYPE_CHECKING:
     from pincite.protocols import Matrix
 
-__all__ = ["ToyEncoder", "ToyTokenizer", "make_chunks", "make_document", "toy_header"]
+__all__ = ["ToyEncoder", "ToyTokenizer", "copy_index", "make_chunks", "make_document", "toy_header"]
 
 _WORD = re.compile(r"\S+")
 
@@ -139,3 +142,29 @@ def make_chunks(document: Document, split: Callable[[str], list[tuple[int, int]]
         )
         for ordinal, (start, end) in enumerate(spans)
     ]
+
+
+def copy_index(source: Path, target: Path) -> None:
+    """Copy the folder of a closed index; much quicker than to make one."""
+    shutil.copytree(source, target, copy_function=_copy_sparse)
+
+
+def _copy_sparse(source: str, target: str) -> None:
+    """Copy what a file holds, not its holes: the engine's files are mostly that."""
+    if not hasattr(os, "SEEK_DATA"):
+        shutil.copyfile(source, target)
+        return
+    with open(source, "rb") as old, open(target, "wb") as new:
+        size = os.fstat(old.fileno()).st_size
+        new.truncate(size)
+        start = 0
+        while start < size:
+            try:
+                start = os.lseek(old.fileno(), start, os.SEEK_DATA)
+            except OSError:  # nothing but a hole is left
+                return
+            end = os.lseek(old.fileno(), start, os.SEEK_HOLE)
+            old.seek(start)
+            new.seek(start)
+            new.write(old.read(end - start))
+            start = end

@@ -74,7 +74,10 @@ def analyze(text: str, language: str = "english") -> list[str]:
     ['the', 'us', 're', 'election']
     """
     terms: list[str] = []
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = unicodedata.normalize("NFKC", text)
+    if language == "turkish":  # whose I is the capital of ı, and İ of i
+        folded = folded.replace("I", "ı").replace("İ", "i")
+    folded = folded.casefold()
     if not folded.isascii():
         folded = _FOREIGN_DIGIT.sub(lambda match: str(unicodedata.decimal(match.group())), folded)
     if language in _ACCENTS_OPTIONAL:
@@ -108,7 +111,7 @@ def _compound(word: str) -> list[str]:
 
 
 def fold_accents(text: str) -> str:
-    """Remove accents from Latin, Greek and Cyrillic letters. Marks of other scripts are letters there, and stay.
+    """Remove accents from Latin, Greek and Cyrillic letters, and dot the ı. Marks of other scripts are letters there.
 
     >>> fold_accents("Crème brûlée हिन्दी")
     'Creme brulee हिन्दी'
@@ -124,4 +127,4 @@ def fold_accents(text: str) -> str:
         else:
             plain_base = character.isalpha() and ord(character) < 0x0530
         kept.append(character)
-    return unicodedata.normalize("NFC", "".join(kept))
+    return unicodedata.normalize("NFC", "".join(kept)).replace("ı", "i")

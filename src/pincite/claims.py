@@ -97,16 +97,17 @@ def numbers(text: str) -> set[str]:
     >>> sorted(numbers("Not more than thirty days, or 1,250 euros under section 7A."))
     ['1250', '7a', '≤30']
     """
-    return {(match["bound"] or "") + match["number"] for match in _NUMBER.finditer(_GROUPING.sub("", _plain(text)))}
+    return {(match["bound"] or "") + match["number"] for match in _NUMBER.finditer(_plain(text))}
 
 
 def with_digits(text: str) -> str:
-    """`text` in lower case with its numerals in digits.
+    """`text` in lower case with its numerals in digits, not grouped.
 
-    >>> with_digits("Twenty-five days, the third time")
-    '25 days, the 3rd time'
+    >>> with_digits("Twenty-five days, the third time, 1,250 euros")
+    '25 days, the 3rd time, 1250 euros'
     """
-    return _NUMERAL.sub(_digits, unicodedata.normalize("NFKC", text).translate(_DASHES).casefold())
+    plain = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold()
+    return _NUMERAL.sub(_digits, _GROUPING.sub("", plain))
 
 
 def _plain(text: str) -> str:

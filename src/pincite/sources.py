@@ -70,5 +70,10 @@ def _walk(roots: list[Path]) -> Iterator[Found]:
 
 def _look(path: Path) -> Found:
     if path.is_file():
+        try:
+            os.fspath(path.absolute()).encode("utf-8")
+        except UnicodeEncodeError:
+            # The path is the document's identity, which is kept and shown as text.
+            return Found(path, "unreadable", "its name is not UTF-8")
         return Found(path)
     return Found(path, "unreadable", "a link to nothing" if path.is_symlink() else "not a regular file")

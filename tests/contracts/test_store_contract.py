@@ -17,7 +17,7 @@ from pincite.errors import InputError, StoreError
 from pincite.protocols import Store, StoreHeader
 from pincite.store.edge import EdgeStore
 from pincite.types import Document, Hit, MetadataValue, StoredDocument
-from toys import ToyEncoder, make_chunks, make_document, toy_header
+from toys import ToyEncoder, copy_index, make_chunks, make_document, toy_header
 
 ENCODER = ToyEncoder(8)
 
@@ -77,11 +77,21 @@ class Shelf:
         return found
 
 
-@pytest.fixture(params=KINDS)
-def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
+@pytest.fixture(scope="module", params=KINDS)
+def template(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[type[Kind], Path]:
+    """An empty index, made once."""
     kind = KINDS[request.param]
+    folder = tmp_path_factory.mktemp(request.param) / "index"
+    kind.create(folder, toy_header(ENCODER)).close()
+    return kind, folder
+
+
+@pytest.fixture
+def shelf(template: tuple[type[Kind], Path], tmp_path: Path) -> Iterator[Shelf]:
+    kind, made = template
     folder = tmp_path / "index"
-    shelf = Shelf(kind, folder, kind.create(folder, toy_header(ENCODER)))
+    copy_index(made, folder)
+    shelf = Shelf(kind, folder, kind.open(folder))
     yield shelf
     shelf.store.close()
 
@@ -143,21 +153,20 @@ def test_scores_fall_and_ranks_count_from_one(shelf: Shelf) -> None:
 
 
 def test_ties_come_in_chunk_order_whatever_k_is(shelf: Shelf) -> None:
-    for n in range(12):
-        shelf.put("\n".join(["equal line"] * 3), f"toy:{n}")
-    # An update and a merge of segments move points about inside an engine.
-    shelf.put("\n".join(["equal line"] * 3), "toy:3")
-    for search in (shelf.dense, shelf.store.search_lexical):
-        everything = [hit.chunk_id for hit in search("equal", 36)]
-        assert len(everything) == 36
-        assert len(set(everything)) == 36
-        for document in {chunk.rpartition(".")[0] for chunk in everything}:
-            own = [chunk for chunk in everything if chunk.startswith(document)]
-            assert own == [f"{document}.{i}" for i in range(3)]
-        for k in (1, 2, 7, 20):
-            assert [hit.chunk_id for hit in search("equal", k)] == everything[:k]
+    tickets = [shelf.stage(make_document("\n".join(["equal line"] * 3), f"toy:{n}")) for n in range(40)]
+    shelf.store.commit(tickets)
+    # Updates and a merge of segments move points about inside an engine.
+    for _ in range(2):
+        for n in (0, 1, 2):
+            shelf.put("\n".join(["equal line"] * 3), f"toy:{n}")
+        for search in (shelf.dense, shelf.store.search_lexical):
+            everything = [hit.chunk_id for hit in search("equal", 120)]
+            assert len(set(everything)) == len(everything) == 120
+            assert [int(chunk.rpartition(".")[2]) for chunk in everything] == [0, 1, 2] * 40
+            for k in (1, 2, 7, 20, 77, 119):
+                assert [hit.chunk_id for hit in search("equal", k)] == everything[:k]
+        shelf.store.optimize()
     before = [hit.chunk_id for hit in shelf.dense("equal", 7)]
-    shelf.store.optimize()
     shelf.reopen()
     assert [hit.chunk_id for hit in shelf.dense("equal", 7)] == before
 
@@ -451,6 +460,9 @@ def test_what_is_staged_is_invisible(shelf: Shelf) -> None:
     ticket = shelf.stage(new)
     assert shelf.texts(shelf.dense("new words", 9)) == ["old words"]
     assert shelf.texts(shelf.store.search_lexical("words", 9)) == ["old words"]
+    # Nor does it take the place of what may be seen.
+    assert shelf.texts(shelf.dense("new words", 1)) == ["old words"]
+    assert shelf.texts(shelf.store.search_lexical("new words", 1)) == ["old words"]
     assert shelf.store.passages([Hit(f"{old.id}.2.0", 1.0, 1, "dense")]) == []
     assert [chunk.text for chunk in shelf.store.chunks(old.id)] == ["old words"]
     assert [document.version for document in shelf.store.documents()] == [1]

@@ -22,7 +22,7 @@ from pincite.store import edge
 from pincite.store.catalogue import Catalogue
 from pincite.store.edge import EdgeStore
 from pincite.types import Document
-from toys import ToyEncoder, make_chunks, make_document, toy_header
+from toys import ToyEncoder, copy_index, make_chunks, make_document, toy_header
 
 ENCODER = ToyEncoder(8)
 OLD = make_document("first old alpha\nsecond old alpha\nthird old alpha", "toy:a")
@@ -31,31 +31,6 @@ EXTRA = make_document("an extra gamma", "toy:c")
 STEADY = make_document("steady delta\nsteady too", "toy:b")
 
 State = frozenset[str]
-
-
-def copy_sparse(source: str, target: str) -> None:
-    """Copy what a file holds, not its holes: the engine's files are mostly that."""
-    if not hasattr(os, "SEEK_DATA"):
-        shutil.copyfile(source, target)
-        return
-    with open(source, "rb") as old, open(target, "wb") as new:
-        size = os.fstat(old.fileno()).st_size
-        new.truncate(size)
-        start = 0
-        while start < size:
-            try:
-                start = os.lseek(old.fileno(), start, os.SEEK_DATA)
-            except OSError:  # nothing but a hole is left
-                return
-            end = os.lseek(old.fileno(), start, os.SEEK_HOLE)
-            old.seek(start)
-            new.seek(start)
-            new.write(old.read(end - start))
-            start = end
-
-
-def copy_index(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, copy_function=copy_sparse)
 
 
 BEFORE = frozenset({OLD.text, STEADY.text})
@@ -249,6 +224,30 @@ def test_a_failure_before_each_write_leaves_old_or_new(
                 assert frozenset(store.get_document(d.id).text for d in store.documents()) == shown | {more.text}  # type: ignore[union-attr]
             shutil.rmtree(folder)
     assert n >= 4
+
+
+@pytest.mark.parametrize("change", ["commit", "remove"])
+def test_interrupted_just_after_it_became_true(index: Path, change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C after the database has it and before the caller hears of it: what is shown follows the database."""
+    name = "commit" if change == "commit" else "retire"
+    real = getattr(Catalogue, name)
+
+    def interrupted(*args: Any) -> None:
+        real(*args)
+        raise KeyboardInterrupt
+
+    with EdgeStore.open(index) as store:
+        tickets = [stage(store, NEW)] if change == "commit" else []
+        with monkeypatch.context() as patched:
+            patched.setattr(Catalogue, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                store.commit(tickets) if tickets else store.remove(OLD.id)
+        store.discard(tickets)
+        shown = {NEW.text, STEADY.text} if tickets else {STEADY.text}
+        found = {p.chunk.text for p in store.passages(store.search_lexical("alpha beta delta steady", 99))}
+        assert found == {line for text in shown for line in text.splitlines()}
+        assert store.check() == []
+    assert state(index) == shown
 
 
 def test_killed_at_random(tmp_path: Path) -> None:

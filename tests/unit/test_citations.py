@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from step_helpers import passage
-from toys import ToyEncoder
 
 from pincite.citations import add_markers, cite, judge, statements, words_in_common
 from pincite.types import Citation
+from toys import ToyEncoder
 
 VALVE = "The limit is 40 bar. Above that the valve opens."
 OTHER = "The pump is checked every year. It is painted blue."
@@ -233,6 +233,14 @@ def test_without_markers_the_best_source_is_cited() -> None:
     found = cite(text, "", [passage(OTHER), passage(VALVE, n=2)], sources=[0, 1])
     assert [(each.number, each.verdict) for each in found] == [(2, "verbatim"), (1, "verbatim"), (1, "unsupported")]
     assert cite(text, "", [passage(OTHER)], sources=[]) == []
+
+
+def test_parts_are_held_against_their_own_source() -> None:
+    text = "It is painted blue. It is painted blue."
+    passages = [passage(OTHER), passage(VALVE, n=2)]
+    found = cite(text, "", passages, sources=[0, 1], parts=[(0, 19), (20, 39)])
+    assert [(each.number, each.verdict) for each in found] == [(1, "verbatim"), (2, "unsupported")]
+    assert [(each.answer_start, each.answer_end) for each in found] == [(0, 19), (20, 39)]
 
 
 def test_markers_are_added_and_spans_move_along() -> None:

@@ -46,7 +46,7 @@ def test_sections_are_merged_key_by_key() -> None:
 def test_the_file_of_the_folder_is_found_and_a_named_one_must_be_there() -> None:
     Path("pincite.toml").write_text("[search]\nk = 4")
     assert load_settings(environment={}).search.k == 4
-    with pytest.raises(ConfigError, match="there is no settings file gone.toml"):
+    with pytest.raises(ConfigError, match=r"there is no settings file gone\.toml"):
         load_settings(Path("gone.toml"), environment={})
     Path("pincite.toml").unlink()
     Path("pincite.toml").mkdir()

@@ -4,10 +4,10 @@ import dataclasses
 
 import pytest
 from step_helpers import passage
-from toys import make_document
 
 from pincite import types
 from pincite.types import AddReport, Chunk, Document, FileOutcome, Heading, Page, Passage
+from toys import make_document
 
 
 def test_every_record_is_frozen_and_has_slots() -> None:

@@ -29,7 +29,8 @@ def test_forms_that_are_one_word(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("3.14", "314"), ("1,250", "1250"), ("5", "5,000"), ("lawful", "unlawful"), ("is", "i")]
+    ("one", "other"),
+    [("3.14", "314"), ("1,250", "1250"), ("5", "5,000"), ("lawful", "unlawful"), ("is", "i"), ("bring", "br")],
 )
 def test_forms_that_are_not(one: str, other: str) -> None:
     assert all_words(one) != all_words(other)

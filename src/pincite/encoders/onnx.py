@@ -52,5 +52,8 @@ class OnnxEncoder(LocalEncoder):
         feed = {"input_ids": ids, "attention_mask": mask}
         if any(node.name == "token_type_ids" for node in session.get_inputs()):
             feed["token_type_ids"] = np.zeros_like(ids)
-        output: Matrix = session.run(None, feed)[0]
+        try:
+            output: Matrix = session.run(None, feed)[0]
+        except Exception as error:  # as above
+            raise BackendError(f"ONNX Runtime cannot run {self.model_path}: {error}") from error
         return output

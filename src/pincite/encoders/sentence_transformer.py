@@ -39,16 +39,16 @@ def load_sentence_transformer(
     if not folder.is_dir():
         folder = _from_hub(path_or_name)
     config = _read(folder / "config.json")
-    if "hidden_size" not in config:
+    if not isinstance(config.get("hidden_size"), int):
         raise InputError(f"{folder} is not an encoder: its config.json names no hidden_size")
     pooling, normalize = _stages(folder)
     prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
     settings: dict[str, Any] = {
-        "dimension": int(config["hidden_size"]),
+        "dimension": config["hidden_size"],
         "max_length": _max_length(folder, config),
         "pooling": pooling,
         "normalize": normalize,
-        "query_prefix": prompts.get("query", "") if query_prefix is None else query_prefix,
+        "query_prefix": (prompts.get("query") or "") if query_prefix is None else query_prefix,
         "passage_prefix": (prompts.get("passage") or prompts.get("document") or "")
         if passage_prefix is None
         else passage_prefix,
@@ -87,7 +87,7 @@ def _from_hub(name: str) -> Path:
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
         raise InputError(f"there is no model folder {name!r}, and it is not a hub name of the form owner/model")
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(
@@ -102,7 +102,7 @@ def _from_hub(name: str) -> Path:
                 ],
             )
         )
-    except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise InputError(
             f"the model {name!r} is neither a folder here nor to be had from the hub ({type(error).__name__}); "
             "give the path of a folder instead"
@@ -127,6 +127,7 @@ def _max_length(folder: Path, config: dict[str, Any]) -> int:
     if config.get("model_type") in ("roberta", "xlm-roberta", "camembert"):
         positions -= 2
     stated = _read(folder / "sentence_bert_config.json").get("max_seq_length")
+    stated = stated or _read(folder / "tokenizer_config.json").get("model_max_length")
     return min(positions, int(stated)) if stated else positions
 
 
@@ -138,12 +139,14 @@ def _stages(folder: Path) -> tuple[Pooling, bool]:
         modules = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
+        raise InputError(f"{path} should hold a list of stages")
     pooling: Pooling = "mean"
     normalize = False
     for module in modules:
         kind = str(module.get("type", "")).rsplit(".", 1)[-1]
         if kind == "Pooling":
-            pooling = _pooling(_read(folder / str(module["path"]) / "config.json"), folder)
+            pooling = _pooling(_read(folder / str(module.get("path", "")) / "config.json"), folder)
         elif kind == "Normalize":
             normalize = True
         elif kind != "Transformer":

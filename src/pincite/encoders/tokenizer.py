@@ -33,7 +33,10 @@ class FastTokenizer:
 
         if not self.path.is_file():
             raise InputError(f"there is no tokenizer at {self.path}; expected a file named tokenizer.json")
-        tokenizer = RustTokenizer.from_file(str(self.path))
+        try:
+            tokenizer = RustTokenizer.from_file(str(self.path))
+        except Exception as error:  # the library raises no type of its own
+            raise InputError(f"{self.path} is not a tokenizer: {error}") from error
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -52,7 +55,7 @@ class FastTokenizer:
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Character ranges of the tokens of `text`, without special tokens; see `pincite.protocols.Tokenizer`."""
-        offsets: list[tuple[int, int]] = self._counting.encode(text, add_special_tokens=False).offsets
+        offsets: list[tuple[int, int]] = self._counting.encode(_as_text(text), add_special_tokens=False).offsets
         return offsets
 
     def special_tokens(self) -> int:
@@ -61,5 +64,11 @@ class FastTokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[Encoding]:
         """Token ids of each text with special tokens, `max_length` in all at most."""
-        encodings: list[Encoding] = self._encoding.encode_batch(list(texts), add_special_tokens=True)
+        clean = [_as_text(text) for text in texts]
+        encodings: list[Encoding] = self._encoding.encode_batch(clean, add_special_tokens=True)
         return encodings
+
+
+def _as_text(text: str) -> str:
+    """A question mark for each lone surrogate, which is no text and which the tokenizer refuses."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pincite.encoders.base import LocalEncoder
+from pincite.errors import BackendError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,12 +30,15 @@ class TransformerEncoder(LocalEncoder):
 
                 if self.threads is not None:
                     torch.set_num_threads(self.threads)
-                self._model = AutoModel.from_pretrained(
-                    str(self.model_path.parent),
-                    local_files_only=True,
-                    use_safetensors=True,
-                    dtype=torch.float32,
-                ).eval()
+                try:
+                    self._model = AutoModel.from_pretrained(
+                        str(self.model_path.parent),
+                        local_files_only=True,
+                        use_safetensors=True,
+                        dtype=torch.float32,
+                    ).eval()
+                except Exception as error:  # the libraries below raise many unrelated types for a bad file
+                    raise BackendError(f"transformers cannot load {self.model_path.parent}: {error}") from error
             return self._model
 
     def _forward(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Matrix:

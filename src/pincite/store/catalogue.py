@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -164,6 +164,19 @@ class Catalogue:
         """The number of the document's next version, from 1."""
         rows = self._rows("SELECT last FROM numbers WHERE document_id = ?", (document_id,))
         return int(rows[0][0]) + 1 if rows else 1
+
+    def numbers(self) -> dict[str, int]:
+        """Document id → the last number given, removed documents included."""
+        return dict(self._rows("SELECT document_id, last FROM numbers"))
+
+    def keep_numbers(self, numbers: Mapping[str, int]) -> None:
+        """See to it that none of these numbers, nor an earlier one, is given again."""
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT INTO numbers VALUES (?, ?) ON CONFLICT (document_id) DO UPDATE"
+                " SET last = max(last, excluded.last)",
+                numbers.items(),
+            )
 
     def stage(self, document: Document, recipe: str, added_at: str, fields: Iterable[str]) -> int:
         """Record a version that is about to be written, and return its key. An older staged one is retired."""

@@ -347,7 +347,7 @@ class EdgeStore:
             )
             condition = qdrant.Filter(must=conditions or None, must_not=excluded) if conditions or excluded else None
             found = sorted((-point.score, _number(point.id)) for point in self._best(query, k, condition))[:k]
-            hits = []
+            hits: list[Hit] = []
             for negated, point_id in found:
                 if named := self._keys.get(point_id >> _ORDINAL_BITS):  # a point of no document is for `check` to tell
                     chunk_id = _chunk_id(*named, point_id & _MAX_ORDINAL)
@@ -509,12 +509,14 @@ class EdgeStore:
         """
         with self._changing():
             old_points = self._catalogue.points()
+            numbers = self._catalogue.numbers()
             new_points = _points_name(1 + max(_generation(each) for each in _points_folders(self.folder)))
             self._close_files()
             try:
                 catalogue = Catalogue(fresh / "catalogue.sqlite")
                 (fresh / catalogue.points()).rename(self.folder / new_points)
                 catalogue.set_points(new_points)
+                catalogue.keep_numbers(numbers)
                 catalogue.close()
                 # Until this moment the old catalogue names the old points; from it on, the new one the new.
                 (fresh / "catalogue.sqlite").replace(self.folder / "catalogue.sqlite")

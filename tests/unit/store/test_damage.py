@@ -16,14 +16,21 @@ import qdrant_edge as qdrant
 
 from pincite.errors import IndexFormatError, InputError, StoreError
 from pincite.store.edge import EdgeStore
-from toys import ToyEncoder, make_chunks, make_document, toy_header
+from toys import ToyEncoder, copy_index, make_chunks, make_document, toy_header
 
 ENCODER = ToyEncoder(8)
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Path:
-    folder = tmp_path / "index"
+def index(template: Path, tmp_path: Path) -> Path:
+    """An index of one document with three chunks."""
+    copy_index(template, tmp_path / "index")
+    return tmp_path / "index"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("template") / "index"
     document = make_document("first line\nsecond line\nthird line")
     with EdgeStore.create(folder, toy_header(ENCODER)) as store:
         ticket = store.stage(document)
@@ -277,6 +284,22 @@ def test_one_index_takes_the_place_of_another(index: Path, tmp_path: Path) -> No
             assert [each.uri for each in store.documents()] == ["toy:new"]
             assert store.check() == []
         assert points(index).name == f"points-{generation}.edge"
+
+
+def test_the_new_index_gives_no_number_that_the_old_one_gave(index: Path, tmp_path: Path) -> None:
+    """A citation of a document that was removed must never come to mean another text."""
+    gone, kept = make_document("first line"), make_document("kept", "toy:kept", version=7)
+    with EdgeStore.open(index) as store:
+        store.remove(gone.id)
+        store.stage(make_document("staged", "toy:kept", version=4))
+    with EdgeStore.create(tmp_path / "fresh", toy_header(ENCODER)) as fresh:
+        ticket = fresh.stage(kept)
+        fresh.stage_chunks(ticket, make_chunks(kept), [""], ENCODER.encode_passages([kept.text]))
+        fresh.commit([ticket])
+    EdgeStore.open(index).give_place_to(tmp_path / "fresh")
+    with EdgeStore.open(index) as store:
+        assert store.next_version(gone.id) == 2
+        assert store.next_version(kept.id) == 8
 
 
 # Where nothing can be written

@@ -18,7 +18,7 @@ import pytest
 from pincite.errors import StoreBusyError, StoreError
 from pincite.store.edge import EdgeStore
 from pincite.store.locks import ProcessLock, ReadWriteLock
-from toys import ToyEncoder, toy_header
+from toys import ToyEncoder, copy_index, toy_header
 
 HOLD = """
 import sys
@@ -46,9 +46,16 @@ def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def index(tmp_path: Path) -> Path:
-    EdgeStore.create(tmp_path / "index", toy_header(ToyEncoder(8))).close()
+def index(template: Path, tmp_path: Path) -> Path:
+    copy_index(template, tmp_path / "index")
     return tmp_path / "index"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("template") / "index"
+    EdgeStore.create(folder, toy_header(ToyEncoder(8))).close()
+    return folder
 
 
 def test_a_second_process_is_told_who_holds_the_index_and_in_time(index: Path) -> None:

@@ -1,0 +1,158 @@
+"""The shape of the house, read from the source: what may import what, and who may look around."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import pincite
+
+ROOT = Path(pincite.__file__).parent
+
+#: Parts of pincite, lowest first. A module imports from its own layer's files only where `WITHIN` says so, and else
+#: from layers before its own. A folder's name stands for everything in it.
+LAYERS = (
+    ("types", "errors", "analysis", "sentences"),
+    ("protocols", "words", "markers", "sources"),
+    ("claims", "fusion", "assemble"),
+    ("loaders", "chunkers", "encoders", "store", "generators", "retrieve", "citations"),
+    ("pipeline",),
+    ("config",),
+    ("build",),
+    ("cli",),
+    ("__init__", "__main__"),
+)
+
+#: Modules of a part's folder that are no implementations: what their siblings share.
+SHARED = {
+    "loaders": {"choose", "clean", "decode", "ids", "numbering"},
+    "chunkers": {"context", "ids", "pack"},
+    # The two runtimes are shared too: `minilm` and `sentence_transformer` only say what they run and with which files.
+    "encoders": {"base", "batching", "pooling", "tokenizer", "onnx", "transformer"},
+    "store": {"catalogue", "locks"},
+    "generators": {"gemma"},
+}
+
+#: The modules that look at the environment; all others are told.
+READS_ENVIRONMENT = {"build", "cli.common"}
+
+
+def modules() -> dict[str, ast.Module]:
+    """Every module by its name below ``pincite``; a folder's own is named for the folder."""
+    found = {}
+    for file in sorted(ROOT.rglob("*.py")):
+        parts = list(file.relative_to(ROOT).with_suffix("").parts)
+        if parts[-1] == "__init__" and len(parts) > 1:
+            parts.pop()
+        found[".".join(parts)] = ast.parse(file.read_text(encoding="utf-8"), str(file))
+    return found
+
+
+MODULES = modules()
+
+
+def at_run_time(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node but those that only a type checker reads."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        yield from at_run_time(node)
+
+
+def imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """What a module imports, as (package, module below the package), inside functions as well."""
+    for node in at_run_time(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                package, _, below = alias.name.partition(".")
+                yield package, below
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            package, _, below = (node.module or "").partition(".")
+            for alias in node.names:
+                inner = f"{below}.{alias.name}".lstrip(".")
+                yield package, inner if package == "pincite" and inner in MODULES else below or "__init__"
+
+
+def own_imports(name: str) -> set[str]:
+    return {below for package, below in imports(MODULES[name]) if package == "pincite"}
+
+
+def layer(name: str) -> int:
+    part = name.partition(".")[0]
+    return next(i for i, each in enumerate(LAYERS) if part in each)
+
+
+def test_every_module_has_its_layer() -> None:
+    placed = {part for each in LAYERS for part in each}
+    assert {name.partition(".")[0] for name in MODULES} - {"demo"} == placed
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_imports_go_downwards(name: str) -> None:
+    part = name.partition(".")[0]
+    for other in own_imports(name):
+        if name.startswith("cli") and other == "__init__":
+            continue  # the version, for --version
+        if other.partition(".")[0] != part:
+            assert layer(other) < layer(name), f"{name} imports {other}"
+
+
+@pytest.mark.parametrize("folder", sorted(SHARED))
+def test_implementations_do_not_import_their_siblings(folder: str) -> None:
+    inside = [name for name in MODULES if name.startswith(f"{folder}.")]
+    assert {f"{folder}.{each}" for each in SHARED[folder]} <= set(inside)
+    for name in inside:
+        for other in own_imports(name):
+            if other.startswith(f"{folder}."):
+                assert other.split(".")[1] in SHARED[folder], f"{name} imports {other}"
+            if name.split(".")[1] in SHARED[folder]:
+                assert other.partition(".")[0] != folder or other.split(".")[1] in SHARED[folder]
+
+
+def test_only_the_top_reads_settings_and_the_environment() -> None:
+    for name, tree in MODULES.items():
+        if layer(name) < layer("config"):
+            assert "config" not in own_imports(name), name
+        names = {f"{ast.unparse(node)}" for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        imported = {
+            alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "os"
+            for alias in node.names
+        }
+        looks = bool(names & {"os.environ", "os.getenv", "os.environb"} or imported & {"environ", "getenv", "environb"})
+        assert looks == (name in READS_ENVIRONMENT), name
+
+
+def test_the_engine_is_imported_in_one_place() -> None:
+    users = {name for name, tree in MODULES.items() if any(package == "qdrant_edge" for package, _ in imports(tree))}
+    assert users == {"store.edge"}
+
+
+@pytest.mark.parametrize("package", ["pickle", "shelve", "marshal", "dill", "cloudpickle", "joblib"])
+def test_nothing_is_unpickled(package: str) -> None:
+    for name, tree in MODULES.items():
+        assert package not in {each for each, _ in imports(tree)}, name
+
+
+def test_nothing_prints_evaluates_or_catches_everything() -> None:
+    for name, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in {"print", "eval", "exec", "breakpoint"}, f"{name}:{node.lineno}"
+            if isinstance(node, ast.ExceptHandler):
+                assert node.type is not None, f"{name}:{node.lineno}"
+            if isinstance(node, ast.Call):
+                assert "allow_pickle" not in {keyword.arg for keyword in node.keywords}, f"{name}:{node.lineno}"
+
+
+def test_the_rules_above_can_fail() -> None:
+    tree = ast.parse(
+        "if TYPE_CHECKING:\n    import numpy\nimport pickle\ndef f():\n    from pincite.store import edge\n"
+    )
+    assert set(imports(tree)) == {("pickle", ""), ("pincite", "store.edge")}
