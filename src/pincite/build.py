@@ -173,7 +173,8 @@ def build_generator(settings: Settings, encoder: Encoder) -> Generator:
         return OpenAIGenerator(
             name,
             chosen.base_url or (_OLLAMA if kind == "ollama" else _OPENAI),
-            api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+            # Ollama asks for none, and a key of somebody else's is not for it to see.
+            api_key=chosen.api_key.get_secret_value() if chosen.api_key and kind == "openai" else None,
             provider=kind,
             timeout=chosen.timeout,
             max_tokens=chosen.max_tokens,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pincite.claims import agrees, same_sense, with_digits
 from pincite.markers import CodeReader
-from pincite.sentences import sentence_spans
+from pincite.sentences import sentence_spans, statement_spans
 from pincite.types import Citation, Passage, Verdict
 from pincite.words import all_words, content_words, has_content, idf, overlap
 
@@ -189,7 +189,7 @@ def judge(statement: str, source: str, *, question: str = "", encoder: Encoder |
     sentence to show for a statement that nothing supports. A statement without content ("Yes.") is ``unknown``, shown
     with the sentence that shares most with the question, and so is everything where the source has no sentences.
     """
-    spans = sentence_spans(source)
+    spans = statement_spans(source)
     if not spans:
         return Support(0, len(source), "unknown", 0.0)
     quoted = [match.group(1) for match in _QUOTED.finditer(statement)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -351,6 +352,8 @@ class Pipeline:
             yield explanation
             return abstain(text + explanation)
         if is_refusal(text):
+            if not generator.cites:
+                yield text
             return abstain(text)
         started = time.perf_counter()
         found_citations = cite(
@@ -395,9 +398,10 @@ class Pipeline:
         nearest = max((hit.score for hit in found.legs.get("dense", ())), default=0.0)
         if nearest >= RELEVANT_COSINE or words_in_common(question, found.passages) >= RELEVANT_WORDS:
             return ""
+        similarity = f" (similarity {nearest:.2f})" if "dense" in found.legs else ""
         return (
             f"Nothing in the {_count(len(self.store.documents()), 'document')} of the index speaks to this question. "
-            f"The nearest passage is in {found.passages[0].title} (similarity {nearest:.2f})."
+            f"The nearest passage is in {found.passages[0].title}{similarity}."
         )
 
     def _pinpoint(self, citations: Iterable[Citation], warnings: list[str]) -> list[Citation]:
@@ -572,7 +576,9 @@ def _short(value: object) -> str:
 
 
 def _passed_over(found: Found) -> FileOutcome:
-    return FileOutcome(str(found.path.absolute()), "skipped", reason=found.reason, detail=found.detail)
+    # A name that is not text (it is why some are passed over) is shown with escapes.
+    name = os.fsencode(found.path.absolute()).decode("utf-8", "backslashreplace")
+    return FileOutcome(name, "skipped", reason=found.reason, detail=found.detail)
 
 
 def _insufficient(found: SearchResult) -> str:

@@ -57,7 +57,7 @@ def retrieve(
             legs["dense"] = tuple(store.search_dense(vector, depth, where))
             timings["dense"] = time.perf_counter() - started
         started = time.perf_counter()
-        best = (reciprocal_rank_fusion(legs, k=rrf_k) if mode == "hybrid" else list(legs[mode]))[:k]
+        best = reciprocal_rank_fusion(legs, k=rrf_k, limit=k) if mode == "hybrid" else list(legs[mode][:k])
         timings["fuse"] = time.perf_counter() - started
         started = time.perf_counter()
         found = store.passages(best)

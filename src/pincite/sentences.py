@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["sentence_spans"]
+__all__ = ["sentence_spans", "statement_spans"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -251,3 +251,25 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
     while end > start and text[end - 1].isspace():
         end -= 1
     return (start, end) if start < end else None
+
+
+def statement_spans(text: str) -> list[tuple[int, int]]:
+    """`sentence_spans` with every lead-in joined to the sentence it leads into.
+
+    A sentence that ends with a dash or a colon says nothing by itself: the marginal note of a section ("302. Punishment
+    for murder.—"), the words before a list ("It must hold:"). What is quoted and cited takes the next sentence along.
+
+    >>> [text[a:b] for text in ["302. Punishment.—Whoever kills dies. Else not."] for a, b in statement_spans(text)]
+    ['302. Punishment.—Whoever kills dies.', 'Else not.']
+    """
+    joined: list[tuple[int, int]] = []
+    open_ended = False
+    for start, end in sentence_spans(text):
+        # A blank line is not led across: what ends there was a heading.
+        if open_ended and "\n\n" not in text[joined[-1][1] : start]:
+            joined[-1] = (joined[-1][0], end)
+            open_ended = False
+        else:
+            joined.append((start, end))
+            open_ended = text[end - 1] in "—–:-"
+    return joined

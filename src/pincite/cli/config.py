@@ -24,12 +24,16 @@ def config(
         return
     import json
 
+    from pydantic import SecretStr
+
     for section, values in settings.masked().items():
         typer.echo(f"[{section}]")
         fields = type(getattr(settings, section)).model_fields
         for key, value in values.items():
             if describe:
                 typer.echo(f"# {fields[key].description}")
-            # TOML has no null: what is not set stands as a comment.
-            typer.echo(f"# {key} =" if value is None else f"{key} = {json.dumps(value, ensure_ascii=False)}")
+            # TOML has no null: what is not set stands as a comment. So does a masked secret, which is not its value.
+            secret = isinstance(getattr(getattr(settings, section), key), SecretStr)
+            shown = "" if value is None else f" {json.dumps(value, ensure_ascii=False)}"
+            typer.echo(f"{'# ' if value is None or secret else ''}{key} ={shown}")
         typer.echo()

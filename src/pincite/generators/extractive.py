@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from pincite.sentences import sentence_spans
+from pincite.sentences import statement_spans
 from pincite.types import Generation, Passage, Prompt, Token
 from pincite.words import content_words, idf, overlap
 
@@ -32,7 +32,7 @@ class Sentence:
 
 
 class ExtractiveGenerator:
-    """The sentences that answer best, verbatim, joined by one space.
+    """The sentences that answer best, verbatim but for white space, joined by one space.
 
     Each sentence scores ``overlap_weight · overlap + cosine_weight · cosine + prior_weight / rank``, where overlap
     is the share of the question's content words (function words aside, common endings removed, weighted by how few
@@ -80,7 +80,9 @@ class ExtractiveGenerator:
         chosen: list[Sentence] = []
         if ranked and self._answers(ranked[0]):
             chosen = [s for s in ranked if s.score >= self.share * ranked[0].score][: self.max_sentences]
-        tokens = tuple(Token(s.text if i == 0 else f" {s.text}") for i, s in enumerate(chosen))
+        # On one line: where a page broke its lines says nothing.
+        texts = [" ".join(s.text.split()) for s in chosen]
+        tokens = tuple(Token(text if i == 0 else f" {text}") for i, text in enumerate(texts))
         yield from tokens
         text = "".join(token.text for token in tokens)
         ends = list(accumulate(len(token.text) for token in tokens))
@@ -90,7 +92,7 @@ class ExtractiveGenerator:
             finish_reason="stop" if tokens else "no-answer",
             model=self.name,
             sources=tuple(s.passage for s in chosen),
-            parts=tuple((end - len(s.text), end) for s, end in zip(chosen, ends, strict=True)),
+            parts=tuple((end - len(each), end) for each, end in zip(texts, ends, strict=True)),
         )
 
     def _answers(self, best: Sentence) -> bool:
@@ -106,10 +108,11 @@ class ExtractiveGenerator:
         found: list[tuple[int, int, int, str]] = []
         seen: set[str] = set()
         for index, passage in enumerate(passages):
-            for start, end in sentence_spans(passage.chunk.text):
+            for start, end in statement_spans(passage.chunk.text):
                 text = passage.chunk.text[start:end]
-                if text not in seen and not _is_heading(text, passage):
-                    seen.add(text)
+                flat = " ".join(text.split())  # the same sentence, broken into other lines, is the same
+                if flat not in seen and not _is_heading(text, passage):
+                    seen.add(flat)
                     found.append((index, start, end, text))
         if not found:
             return []
@@ -143,4 +146,6 @@ class ExtractiveGenerator:
 def _is_heading(text: str, passage: Passage) -> bool:
     """Whether a sentence is nothing but a heading of its chunk, marks of Markdown aside."""
     words = content_words(text)
+    if text.isupper() and text[-1].isalnum():  # "CHAPTER VI" where the file has no map of its headings
+        return True
     return not words or any(words == content_words(heading) for heading in (passage.title, *passage.chunk.headings))

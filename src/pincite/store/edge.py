@@ -118,7 +118,9 @@ class EdgeStore:
                 raise IndexFormatError(f"the index at {folder} is damaged: its folder {points} is missing")
             try:
                 shard = qdrant.EdgeShard.load(str(folder / points))
-            except Exception as error:
+            except BaseException as error:
+                if not _from_engine(error):
+                    raise
                 raise IndexFormatError(f"the index at {folder} cannot be opened: {error}") from error
             store = cls(folder, lock, catalogue, shard)
             for stray in _points_folders(folder):  # of an exchange that was cut off
@@ -281,11 +283,11 @@ class EdgeStore:
 
     @contextmanager
     def _engine(self, done: str) -> Iterator[None]:
-        """Give the engine's own errors, which are plain `Exception`, a name."""
+        """Give the engine's own errors a name."""
         try:
             yield
-        except Exception as error:
-            if type(error) is not Exception:
+        except BaseException as error:
+            if not _from_engine(error):
                 raise
             raise StoreError(f"the index {self.folder} cannot be {done}: {error}") from error
 
@@ -327,7 +329,7 @@ class EdgeStore:
             return []
         hits = self._search(qdrant.Query.Nearest(_unit(vector).tolist(), using=_VECTOR), k, where, "dense")
         # Rounding gives 1.0000001: cut only now that the order is settled.
-        return [hit if -1 <= hit.score <= 1 else replace(hit, score=max(-1.0, min(1.0, hit.score))) for hit in hits]
+        return [hit if -1 <= hit.score <= 1 else hit._replace(score=max(-1.0, min(1.0, hit.score))) for hit in hits]
 
     def search_lexical(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
         """The k best chunks by BM25."""
@@ -553,7 +555,9 @@ def _lay_out(folder: Path, header: StoreHeader) -> None:
     points = _points_name(1)
     try:
         _create_shard(folder / points, header)
-    except Exception as error:
+    except BaseException as error:
+        if not _from_engine(error) and not isinstance(error, OSError):
+            raise
         raise StoreError(f"the index at {folder} cannot be made: {error}") from error
     catalogue = Catalogue(folder / "catalogue.new")
     try:
@@ -594,6 +598,11 @@ def _create_shard(folder: Path, header: StoreHeader) -> None:
         shard.update(qdrant.UpdateOperation.create_field_index(field, schema))
     shard.flush()
     shard.close()
+
+
+def _from_engine(error: BaseException) -> bool:
+    """The engine raises plain `Exception`, and when it panics a `BaseException` of a type that it does not export."""
+    return type(error) is Exception or type(error).__name__ == "PanicException"
 
 
 def _unit(vectors: Matrix) -> Matrix:

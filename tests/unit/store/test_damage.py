@@ -182,6 +182,12 @@ def bad_segment(folder: Path) -> None:
         path.write_bytes(b"\x00" * 10)
 
 
+def bad_vectors(folder: Path) -> None:
+    """The engine panics on this one."""
+    for path in points(folder).glob("segments/*/vector_storage-dense/vectors/status.dat"):
+        os.truncate(path, 0)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -200,6 +206,7 @@ def bad_segment(folder: Path) -> None:
         points_not_named,
         bad_config,
         bad_segment,
+        bad_vectors,
     ],
 )
 def test_a_damaged_index_is_refused_with_words(index: Path, damage: Callable[[Path], None]) -> None:
