@@ -218,8 +218,9 @@ def reindex(settings: Settings, listener: AddListener | None = None) -> int:
     encoder = build_encoder(settings)
     chunker = build_chunker(settings, encoder)
     fresh = folder.absolute().with_name(folder.absolute().name + ".new")
-    shutil.rmtree(fresh, ignore_errors=True)
     with EdgeStore.open(folder, timeout=settings.store.lock_timeout) as source:
+        # Only now: while somebody else reindexes, this is his work.
+        shutil.rmtree(fresh, ignore_errors=True)
         header = StoreHeader(
             identity=encoder.identity,
             probes=tuple(tuple(float(x) for x in probe) for probe in probe_vectors(encoder)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Mapping, Sequence
 
@@ -28,18 +29,18 @@ def reciprocal_rank_fusion(runs: Mapping[str, Sequence[Hit]], *, k: int = 60, li
     """
     if k < 0:
         raise InputError(f"k must not be negative, got {k}")
-    terms: dict[str, list[float]] = {}
-    best: dict[str, tuple[int, int]] = {}  # best rank, and the place of the first ranking that gave it
+    found: dict[str, list[tuple[int, int]]] = {}  # rank in each ranking that has the chunk, and that ranking's place
     for place, hits in enumerate(runs.values()):
         ranks: dict[str, int] = {}
-        for hit in hits:
-            rank = ranks.get(hit.chunk_id)
-            if rank is None or hit.rank < rank:
-                ranks[hit.chunk_id] = hit.rank
+        for chunk_id, _, rank, _ in hits:
+            if rank < ranks.get(chunk_id, rank + 1):
+                ranks[chunk_id] = rank
         for chunk_id, rank in ranks.items():
-            terms.setdefault(chunk_id, []).append(1.0 / (k + rank))
-            best[chunk_id] = min(best.get(chunk_id, (rank, place)), (rank, place))
+            found.setdefault(chunk_id, []).append((rank, place))
     # Rounded once: the same ranks in another order of rankings must give the same score, or ties would not be ties.
-    scores = {chunk_id: math.fsum(each) for chunk_id, each in terms.items()}
-    order = sorted(scores, key=lambda chunk_id: (-scores[chunk_id], best[chunk_id], chunk_id))[:limit]
-    return [Hit(chunk_id, scores[chunk_id], rank, "fused") for rank, chunk_id in enumerate(order, start=1)]
+    keyed = [
+        (-math.fsum([1.0 / (k + rank) for rank, _ in places]), min(places), chunk_id)
+        for chunk_id, places in found.items()
+    ]
+    order = sorted(keyed) if limit is None else heapq.nsmallest(limit, keyed)
+    return Hit.ranked([chunk_id for *_, chunk_id in order], [-negated for negated, *_ in order], "fused")

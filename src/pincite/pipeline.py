@@ -21,6 +21,7 @@ from pincite.protocols import Source
 from pincite.retrieve import Mode, retrieve
 from pincite.sources import Found, find_files
 from pincite.types import (
+    BUILT_IN_FIELDS,
     AddReport,
     Answer,
     Chunk,
@@ -175,6 +176,8 @@ class Pipeline:
         metadata: Mapping[str, str | int | float | bool],
         listener: AddListener | None,
     ) -> AddReport:
+        if taken := sorted(BUILT_IN_FIELDS & set(metadata)):
+            raise InputError(f"metadata cannot be named {taken[0]!r}: every document has a field of this name already")
         self._check_probes()
         started = time.perf_counter()
         listener = listener or AddListener()
@@ -484,9 +487,9 @@ class _Batch:
             part = work[start : start + _BATCH]
             parts.append(self._encoder.encode_passages([encoded_text(c.headings, c.text) for _, c in part]))
             self._listener.encoded(part[-1][0].uri, min(start + _BATCH, len(work)), len(work))
-        if not work:
+        if not self._waiting:
             return
-        vectors = np.concatenate(parts)
+        vectors = np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
         position = 0
         for document, chunks, _, added_at in self._waiting:
             ticket = self._store.stage(document, self._recipe, added_at)

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import count, repeat
 from typing import Literal, NamedTuple, TypeAlias
 
 __all__ = [
+    "BUILT_IN_FIELDS",
     "AddReport",
     "Answer",
     "Chunk",
@@ -39,6 +42,9 @@ MetadataValue: TypeAlias = "str | int | float | bool"
 
 Filter: TypeAlias = "Mapping[str, MetadataValue | Sequence[MetadataValue]]"
 """Conditions that all must hold: field → value, or field → values of which one must match."""
+
+BUILT_IN_FIELDS = frozenset({"document_id", "media_type", "page", "title", "uri", "version"})
+"""What a filter may name of every document, beside its metadata."""
 
 Verdict: TypeAlias = Literal["verbatim", "supported", "unsupported", "unknown"]
 """What checking a citation found.
@@ -141,6 +147,16 @@ class Hit(NamedTuple):
     score: float
     rank: int  #: from 1
     stage: str  #: "dense", "bm25", "fused", …
+
+    @classmethod
+    def ranked(cls, chunk_ids: Sequence[str], scores: Sequence[float], stage: str) -> list[Hit]:
+        """Hits of one ranking, best first, ranks from 1.
+
+        >>> Hit.ranked(["b", "a"], [0.9, 0.2], "dense")[1]
+        Hit(chunk_id='a', score=0.2, rank=2, stage='dense')
+        """
+        # Straight to the tuple's constructor: two calls of Python for each hit would be most of a search's own time.
+        return list(map(partial(tuple.__new__, cls), zip(chunk_ids, scores, count(1), repeat(stage), strict=False)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,3 +215,8 @@ def test_the_demo_command(tmp_path: Path) -> None:
     assert "34 added" in out
     assert "more than twice" in out
     assert "verbatim" in out
+
+
+def test_metadata_cannot_hide_what_every_document_has(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The kiwi rule.")
+    assert "'title'" in run("add", "a.txt", "--meta", "title=x", folder=tmp_path, code=2)

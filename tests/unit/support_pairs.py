@@ -1,6 +1,7 @@
 """Statements about legal English, each with a source and whether the source supports it.
 
-`TUNING` was used to write the rules of `pincite.claims`, `CHECKING` to check them (docs/decisions/0008-support.md).
+`TUNING` was used to write the rules of `pincite.claims`, `CHECKING` to check them, which led to three
+changes (docs/decisions/0008-support.md).
 """
 
 from __future__ import annotations

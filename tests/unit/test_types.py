@@ -12,10 +12,18 @@ from toys import make_document
 
 def test_every_record_is_frozen_and_has_slots() -> None:
     records = [each for name in types.__all__ if dataclasses.is_dataclass(each := getattr(types, name))]
-    assert len(records) > 15
+    assert len(records) >= 15
     for record in records:
         assert record.__dataclass_params__.frozen, record
         assert hasattr(record, "__slots__"), record
+
+
+def test_hits_of_a_ranking() -> None:
+    hits = types.Hit.ranked(["b", "a"], [0.9, 0.2], "dense")
+    assert hits == [types.Hit("b", 0.9, 1, "dense"), types.Hit("a", 0.2, 2, "dense")]
+    assert [type(hit) for hit in hits] == [types.Hit, types.Hit]
+    with pytest.raises(AttributeError):
+        hits[0].score = 1.0  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,8 @@ class ReadWriteLock:
             if depth == 0:
                 with self._condition:
                     self._readers -= 1
-                    self._condition.notify_all()
+                    if self._waiting and not self._readers:
+                        self._condition.notify_all()
 
     def refuse_reader(self) -> None:
         """Raise StoreError in a thread that reads: to wait for writers there, or to be one, is to wait for itself."""
