@@ -72,7 +72,7 @@ def main() -> None:
                 found = [[hit.chunk_id for hit in store.search_dense(query, 10)] for query in queries]
                 recall = statistics.mean(len(set(a) & set(b)) / 10 for a, b in zip(exact, found, strict=True))
                 p50, _ = timed(store, queries)
-                note = "" if built and store.indexed_count else " (below the threshold: still exact)"
+                note = f" ({store.indexed_count:,} in the graph, the rest exact{', nothing to build' * (not built)})"
                 line += f"  {seconds:8.1f}  {p50:12.2f}  {recall:10.4f}{note}"
             print(line, flush=True)
         store.close()

@@ -46,8 +46,8 @@ _TAGS = "tags"
 BM25_K1 = 1.2
 BM25_B = 0.75
 
-#: Points above which `optimize` builds an HNSW graph; below, every search is exact. See docs/decisions.
-HNSW_THRESHOLD = 100_000
+#: Points above which `optimize` builds an HNSW graph; below, every search is exact (docs/decisions/0009).
+HNSW_THRESHOLD = 50_000
 
 
 class EdgeStore:
