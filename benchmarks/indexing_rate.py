@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from scifact import read_jsonl
 
 from pincite.encoders.minilm import minilm
+from scifact import read_jsonl
 
 
 def main() -> None:

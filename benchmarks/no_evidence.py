@@ -14,8 +14,6 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from scifact import read_jsonl, read_qrels
-
 from pincite.citations import words_in_common
 from pincite.encoders.minilm import minilm
 from pincite.pipeline import RELEVANT_COSINE, RELEVANT_WORDS
@@ -23,6 +21,7 @@ from pincite.protocols import StoreHeader
 from pincite.retrieve import retrieve
 from pincite.store.edge import EdgeStore
 from pincite.types import Chunk, Document
+from scifact import read_jsonl, read_qrels
 
 
 def questions(folder: Path, limit: int) -> list[str]:
