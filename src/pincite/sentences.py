@@ -253,11 +253,16 @@ def _trim(text: str, start: int, end: int) -> tuple[int, int] | None:
     return (start, end) if start < end else None
 
 
+#: A marginal note has no more words than this.
+_NOTE_WORDS = 20
+
+
 def statement_spans(text: str) -> list[tuple[int, int]]:
     """`sentence_spans` with every lead-in joined to the sentence it leads into.
 
     A sentence that ends with a dash or a colon says nothing by itself: the marginal note of a section ("302. Punishment
     for murder.—"), the words before a list ("It must hold:"). What is quoted and cited takes the next sentence along.
+    A long sentence that ends with a dash is one of a row that old statutes set apart so, and stands for itself.
 
     >>> [text[a:b] for text in ["302. Punishment.—Whoever kills dies. Else not."] for a, b in statement_spans(text)]
     ['302. Punishment.—Whoever kills dies.', 'Else not.']
@@ -271,5 +276,6 @@ def statement_spans(text: str) -> list[tuple[int, int]]:
             open_ended = False
         else:
             joined.append((start, end))
-            open_ended = text[end - 1] in "—–:-"
+            last = text[end - 1]
+            open_ended = last == ":" or (last in "—–-" and len(text[start:end].split()) <= _NOTE_WORDS)
     return joined

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite.sentences import sentence_spans
+from pincite.sentences import sentence_spans, statement_spans
 
 
 def split(text: str) -> list[str]:
@@ -158,3 +158,17 @@ def test_work_is_linear(unit: str) -> None:
             sys.settrace(before)
         steps.append(count)
     assert steps[1] <= 2.2 * steps[0] + 200
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        ("302. Murder.—Whoever kills dies. Else not.", ["302. Murder.—Whoever kills dies.", "Else not."]),
+        ("It must hold:\n(a) water;\n(b) air.", ["It must hold:\n(a) water;", "(b) air."]),
+        ("Scope:\n\nIt applies here.", ["Scope:", "It applies here."]),
+        (f"{'The person with most votes wins ' * 4}.—The next is second.", None),
+    ],
+)
+def test_a_lead_in_is_joined_to_what_it_leads_into(text: str, statements: list[str] | None) -> None:
+    found = [text[start:end] for start, end in statement_spans(text)]
+    assert found == (statements or [text[start:end] for start, end in sentence_spans(text)])

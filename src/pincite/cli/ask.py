@@ -95,11 +95,15 @@ def print_sources(out: Console, answer: Answer) -> None:
     out.print(f"[dim]{by}{seconds:.1f} s[/]")
 
 
+def _letters(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
+
+
 def _where(citation: Citation) -> str:
     parts = []
     if citation.page is not None:
         parts.append(f"p. {citation.page}")
-    # The outermost heading often repeats the title.
-    inner = citation.headings[1:] if len(citation.headings) > 1 else citation.headings
-    parts += [heading for heading in inner if heading != citation.title]
+    # The outermost heading often repeats the title, in other punctuation.
+    title = _letters(citation.title)
+    parts += [heading for heading in citation.headings if _letters(heading) != title]
     return f", {', '.join(parts)}" if parts else ""
