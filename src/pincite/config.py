@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -245,7 +246,7 @@ def _explain(error: ValidationError) -> str:
     problems = []
     for problem in error.errors():
         name = ".".join(str(part) for part in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ").removesuffix(" for <class 'pathlib.Path'>")
+        message = re.sub(r" for <class '[^']+'>$", "", problem["msg"].removeprefix("Value error, "))
         shown = "" if "api_key" in name or isinstance(problem["input"], Mapping) else f", got {problem['input']!r}"
         problems.append(f"setting {name}: {message[0].lower() + message[1:]}{shown}")
     return "; ".join(problems)
