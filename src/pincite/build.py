@@ -209,7 +209,7 @@ def _options(settings: Settings) -> Options:
 def reindex(settings: Settings, listener: AddListener | None = None) -> int:
     """Encode every document of an index anew with the encoder in the settings. Returns how many there were.
 
-    The new index is built beside the old one, from the text that is stored, and takes its place when it is complete;
+    The new index is built within the old one's folder, from the text that is stored, and takes its place when complete;
     until then the old one is whole. Document ids, versions and times stay.
     """
     from pincite.store.edge import EdgeStore
@@ -217,10 +217,10 @@ def reindex(settings: Settings, listener: AddListener | None = None) -> int:
     folder = settings.store.path
     encoder = build_encoder(settings)
     chunker = build_chunker(settings, encoder)
-    fresh = folder.absolute().with_name(folder.absolute().name + ".new")
+    # Inside the index's own folder: nobody else's, on the same disk, and under its lock.
+    fresh = folder / "reindex"
     with EdgeStore.open(folder, timeout=settings.store.lock_timeout) as source:
-        # Only now: while somebody else reindexes, this is his work.
-        shutil.rmtree(fresh, ignore_errors=True)
+        shutil.rmtree(fresh, ignore_errors=True)  # of one that was cut off
         header = StoreHeader(
             identity=encoder.identity,
             probes=tuple(tuple(float(x) for x in probe) for probe in probe_vectors(encoder)),

@@ -34,6 +34,13 @@ _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{8,})[\"”»]")
 COVERED = 0.85
 #: From so many content words on, words that stand in the source are a claim of their own and no mere "two years".
 _CLAUSE = 3
+#: So is anything with a verb of statements and rules.
+_VERB = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|may|might|must|shall|should|will|would|can|could)\b", re.I
+)
+#: Words around a quotation that merely introduce it ("section 5 provides: …"); more of them claim something.
+_FRAMING = 3
+HALF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,8 +211,12 @@ def judge(statement: str, source: str, *, question: str = "", encoder: Encoder |
         return Support(*spans[best], "unknown", 0.0)
     own = content_words(with_digits(statement))
     # True words prove nothing where those around them, in the statement or in the source, turn their sense.
-    if quoted or len(own) >= _CLAUSE:
+    if quoted or len(own) >= _CLAUSE or _VERB.search(statement):
         exact = [i for i in exact if same_sense(statement, texts[i])]
+    if quoted:
+        # A quotation proves itself, not what is said around it: beyond a few words of framing that must be there too.
+        around = content_words(with_digits(_QUOTED.sub(" ", statement)))
+        exact = [i for i in exact if len(around) <= _FRAMING or overlap(around, words[i]) >= HALF]
     if exact:
         best = max(exact, key=lambda i: (overlap(asked, words[i], weights), -i))
         return Support(*spans[best], "verbatim", 1.0)

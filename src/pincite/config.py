@@ -170,20 +170,25 @@ def load_settings(
     """Read the settings that are in force.
 
     `file` is the settings file; None takes ``pincite.toml`` of the current folder if there is one. `overrides` are
-    ``section.key`` → value, where None means not given. Raises ConfigError naming the setting, what was found and what
-    is allowed.
+    ``section.key`` → value, where None means not given. OPENAI_API_KEY is taken for `answer.api_key`, but not where a
+    settings file that was found, not named, sends questions elsewhere by `answer.base_url`. Raises ConfigError naming
+    the setting, what was found and what is allowed.
     """
     values: dict[str, dict[str, object]] = {}
+    found_by_chance = file is None
     if file is None:
         file = Path(FILE_NAME) if Path(FILE_NAME).is_file() else None
     elif not file.is_file():
         raise ConfigError(f"there is no settings file {file}")
     if file is not None:
         values = _from_file(file)
+    from_file = set(values.get("answer", {}))
     for name, value in _from_environment(environment).items():
         _put(values, name, value)
-    # The usual name, so that nobody must keep the key twice. It was not written for pincite: the setting itself wins.
-    if (key := environment.get("OPENAI_API_KEY")) and "api_key" not in values.get("answer", {}):
+    # The usual name, so that nobody must keep the key twice. It was not written for pincite: the setting itself wins,
+    # and it does not go to an address that merely lay in the current folder's settings file.
+    elsewhere = found_by_chance and "base_url" in from_file and "PINCITE_ANSWER_BASE_URL" not in environment
+    if (key := environment.get("OPENAI_API_KEY")) and "api_key" not in values.get("answer", {}) and not elsewhere:
         _put(values, "answer.api_key", key)
     known = setting_names()
     for name, given in (overrides or {}).items():

@@ -6,6 +6,7 @@
     │   └── LoadError            one file cannot be read; the run goes on without it
     │       ├── UnsupportedFormatError
     │       ├── EncryptedError
+    │       ├── LoaderFaultError
     │       └── NoTextError
     ├── MissingExtraError        an optional part is not installed; names the extra                  (2)
     ├── StoreError               the index cannot do what was asked                                  (1)
@@ -27,6 +28,7 @@ __all__ = [
     "IndexFormatError",
     "InputError",
     "LoadError",
+    "LoaderFaultError",
     "MissingExtraError",
     "NoTextError",
     "PinciteError",
@@ -67,6 +69,12 @@ class UnsupportedFormatError(LoadError):
     """No loader reads this kind of file."""
 
     reason = "unsupported"
+
+
+class LoaderFaultError(LoadError):
+    """The loader itself failed: a fault to report, not one of the file's kind."""
+
+    reason = "loader-fault"
 
 
 class EncryptedError(LoadError):

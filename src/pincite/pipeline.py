@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from pincite.assemble import assemble, is_refusal
 from pincite.chunkers.context import context_text, encoded_text
-from pincite.citations import add_markers, cite, words_in_common
-from pincite.errors import BackendError, EncoderMismatchError, InputError, LoadError
+from pincite.citations import add_markers, cite, statements, words_in_common
+from pincite.errors import BackendError, EncoderMismatchError, InputError, LoaderFaultError, LoadError
 from pincite.loaders.choose import choose_loader
-from pincite.loaders.ids import document_id
+from pincite.loaders.ids import content_hash, document_id
 from pincite.markers import MarkerResolver
 from pincite.protocols import Source
 from pincite.retrieve import Mode, retrieve
@@ -34,6 +34,7 @@ from pincite.types import (
     SearchResult,
     StoredDocument,
 )
+from pincite.words import has_content
 
 if TYPE_CHECKING:
     from pincite import protocols
@@ -73,7 +74,7 @@ class Options:
     rrf_k: int = 10
     answer_passages: int = 5
     prompt_tokens: int = 7680  #: of an assembled prompt: the context window less the answer
-    max_file_bytes: int = 512 << 20
+    max_file_bytes: int = 512_000_000
     recipe: str = ""  #: names how chunks are cut; a document added under another recipe is cut again
 
 
@@ -113,15 +114,17 @@ class Pipeline:
         self.options = options or Options()
         self._make_generator = generator
         self._generator: protocols.Generator | None = None
+        self._making = threading.Lock()
         self._probed = False
         check_identity(store, encoder)
 
     @property
     def generator(self) -> protocols.Generator:
-        """Made at the first question."""
-        if self._generator is None:
-            self._generator = self._make_generator()
-        return self._generator
+        """Made at the first question, once."""
+        with self._making:
+            if self._generator is None:
+                self._generator = self._make_generator()
+            return self._generator
 
     # Adding and removing
 
@@ -158,7 +161,7 @@ class Pipeline:
         return self._add(iter([source]), 1, metadata or {}, listener)
 
     def _source(self, path: Path) -> Source | FileOutcome:
-        uri = str(path.absolute())
+        uri = file_uri(path)
         try:
             size = path.stat().st_size
             if size > self.options.max_file_bytes:
@@ -203,7 +206,7 @@ class Pipeline:
 
     def _add_one(self, source: Source, metadata: Mapping[str, str | int | float | bool], batch: _Batch) -> None:
         old = self.store.find(uri=source.uri)
-        digest = hashlib.sha256(source.data).hexdigest()
+        digest = content_hash(source.data)
         if (
             old is not None
             and (old.content_hash, old.recipe) == (digest, self.options.recipe)
@@ -211,16 +214,30 @@ class Pipeline:
         ):
             batch.report(FileOutcome(source.uri, "unchanged", old.id, old.version, old.chunks))
             return
-        loaded = choose_loader(self.loaders, source).load(source)
+        loaded = self._load(source)
+        metadata = {**loaded.metadata, **metadata}
+        warnings = loaded.warnings
+        if gone := sorted(set(old.metadata) - set(metadata)) if old is not None else []:
+            warnings += (f"the new version lacks the metadata {', '.join(gone)}: give it again if it still holds",)
         document = replace(
             loaded,
             version=self.store.next_version(document_id(source.uri)),
-            metadata={**loaded.metadata, **metadata},
+            metadata=metadata,
+            warnings=warnings,
         )
         chunks = list(self.chunker.chunk(document))
         if not chunks:
             raise LoadError("nothing to index: the file holds no text")
         batch.put(document, chunks, updated=old is not None)
+
+    def _load(self, source: Source) -> Document:
+        try:
+            return choose_loader(self.loaders, source).load(source)
+        except LoadError:
+            raise
+        except Exception as error:
+            # A fault of a loader, or of a library below it, costs the one file; its name says whom to tell.
+            raise LoaderFaultError(f"the loader failed: {type(error).__name__}: {error}") from error
 
     def remove(self, document: str | Path) -> StoredDocument:
         """Remove a document, named by its id (or the beginning of one) or its path. Returns what was removed.
@@ -242,7 +259,7 @@ class Pipeline:
         name = str(document)
         if found := self.store.find(document_id=name) or self.store.find(uri=name):
             return found
-        if found := self.store.find(uri=str(Path(name).absolute())):
+        if found := self.store.find(uri=file_uri(Path(name))):
             return found
         everything = self.store.documents()
         matches = [each for each in everything if each.id.startswith(name)] if len(name) >= 4 else []
@@ -299,9 +316,9 @@ class Pipeline:
         """
         if not question.strip():
             raise InputError("the question is empty")
-        found = self.search(question, k=k or self.options.answer_passages, where=where)
+        found = self.search(question, k=self.options.answer_passages if k is None else k, where=where)
         timings = dict(found.timings)
-        if missing := self._no_evidence(question, found):
+        if missing := self._no_evidence(question, found, where):
             yield missing
             yield Answer(
                 question, missing, (), found.passages, True, NO_EVIDENCE, warnings=found.notes, timings=timings
@@ -376,8 +393,12 @@ class Pipeline:
                 return abstain(explanation)
             text, citations = add_markers(text, citations)
             yield text
-        elif not citations:
-            warnings.append("the model named no source for its answer: nothing of it is proved")
+        else:
+            warnings += _unproved(text, citations)
+            if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
+                # It has been shown as it came; what it is worth is said now.
+                warnings.append("no sentence of this answer is supported by a source it names: it is not an answer")
+                return replace(abstain(text), citations=tuple(citations), warnings=tuple(warnings))
         timings["cite"] = time.perf_counter() - started
         return Answer(
             question,
@@ -394,16 +415,18 @@ class Pipeline:
         vector: Matrix = self.encoder.encode_queries([query])[0]
         return vector
 
-    def _no_evidence(self, question: str, found: SearchResult) -> str:
+    def _no_evidence(self, question: str, found: SearchResult, where: Filter | None) -> str:
         """Why nothing found speaks to the question; empty if something may."""
         if not found.passages:
             return "No document in the index matches: there is nothing to answer from."
         nearest = max((hit.score for hit in found.legs.get("dense", ())), default=0.0)
         if nearest >= RELEVANT_COSINE or words_in_common(question, found.passages) >= RELEVANT_WORDS:
             return ""
+        everything = f"the {_count(self.store.document_count, 'document')} of the index"
+        searched = "the documents that the filter admits" if where else everything
         similarity = f" (similarity {nearest:.2f})" if "dense" in found.legs else ""
         return (
-            f"Nothing in the {_count(len(self.store.documents()), 'document')} of the index speaks to this question. "
+            f"Nothing in {searched} speaks to this question. "
             f"The nearest passage is in {found.passages[0].title}{similarity}."
         )
 
@@ -451,7 +474,9 @@ class Pipeline:
         self._check_probes()
 
     def close(self) -> None:
-        """Release the index. Idempotent."""
+        """Release the index, and the generator's model. Idempotent."""
+        if self._generator is not None:
+            self._generator.close()
         self.store.close()
 
 
@@ -578,10 +603,26 @@ def _short(value: object) -> str:
     return f"{value[:12]}…" if isinstance(value, str) and len(value) > 16 else repr(value)
 
 
+def file_uri(path: Path) -> str:
+    """The address of a file, its document's identity: one for every spelling of its path, links followed."""
+    return os.path.realpath(path)
+
+
 def _passed_over(found: Found) -> FileOutcome:
     # A name that is not text (it is why some are passed over) is shown with escapes.
     name = os.fsencode(found.path.absolute()).decode("utf-8", "backslashreplace")
     return FileOutcome(name, "skipped", reason=found.reason, detail=found.detail)
+
+
+def _unproved(text: str, citations: Sequence[Citation]) -> list[str]:
+    """A warning that counts the sentences of an answer that name no source, if there are any."""
+    cited = {citation.answer_start for citation in citations}
+    bare = [
+        each.text for each in statements(text) if not each.named and each.start not in cited and has_content(each.text)
+    ]
+    if not bare:
+        return []
+    return [f"{_count(len(bare), 'sentence')} of the answer names no source and is not proved: {bare[0][:80]!r}"]
 
 
 def _insufficient(found: SearchResult) -> str:

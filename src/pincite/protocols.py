@@ -193,6 +193,11 @@ class Store(Protocol):
         """Make a document unreachable in every leg, durably, before returning. False if there is none."""
         ...
 
+    @property
+    def document_count(self) -> int:
+        """How many current documents there are."""
+        ...
+
     def documents(self) -> list[StoredDocument]:
         """Every current document, by uri."""
         ...
@@ -280,4 +285,8 @@ class Generator(Protocol):
 
         Raises BackendError when the model or endpoint fails.
         """
+        ...
+
+    def close(self) -> None:
+        """Free what it holds. Idempotent; a later question may load it again."""
         ...

@@ -38,6 +38,8 @@ def retrieve(
     """
     if k < 1 or depth < 1:
         raise InputError(f"k and depth must be at least 1, got k={k}, depth={depth}")
+    if mode not in ("hybrid", "dense", "bm25"):
+        raise InputError(f"mode must be hybrid, dense or bm25, got {mode!r}")
     depth = max(depth, k)
     timings: dict[str, float] = {}
     legs: dict[str, tuple[Hit, ...]] = {}

@@ -60,6 +60,9 @@ def _walk(roots: list[Path]) -> Iterator[Found]:
         seen.add(real)
         try:
             if path.is_dir():
+                if (path / "catalogue.sqlite").is_file() and any(path.glob("points-*.edge")):
+                    yield Found(path, "index", "an index of pincite, not documents")
+                    continue
                 children = sorted(path.iterdir(), key=lambda each: each.name, reverse=True)
                 waiting += [(child, False) for child in children]
             else:

@@ -5,6 +5,7 @@ Nothing heavy is imported here: each command imports what it needs when it runs,
 
 from __future__ import annotations
 
+import io
 import sys
 
 import typer
@@ -69,6 +70,10 @@ def main() -> None:
     """Run the command line. Errors made on purpose become one line and the exit code of their kind."""
     from pincite.errors import PinciteError
 
+    for stream in (sys.stdout, sys.stderr):
+        # Where the terminal cannot show a character it shows another; the answer is not lost over a dash.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except PinciteError as error:

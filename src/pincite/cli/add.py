@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["add", "report_lines"]
 
 #: Passed over by rule, not for a fault: they do not change the exit status.
-_EXPECTED = frozenset({"hidden"})
+_EXPECTED = frozenset({"hidden", "index"})
 
 
 def add(
@@ -49,6 +49,7 @@ def add(
     """
     from pincite.cli.progress import AddProgress
     from pincite.errors import InputError
+    from pincite.sources import find_files
     from pincite.types import AddReport
 
     metadata: dict[str, str | int | float | bool] = {}
@@ -58,6 +59,7 @@ def add(
             raise InputError(f"--meta takes KEY=VALUE, got {each!r}")
         metadata[key.strip()] = value.strip()
     files = [path for path in paths if path != "-"]
+    find_files(files)  # a name that matches nothing is told before an index is made
     settings = read_settings(store, config)
     out = console(stderr=True)
     outcomes: list[FileOutcome] = []
@@ -75,7 +77,7 @@ def add(
         if not interrupted and pincite.store.needs_optimizing():
             out.print(f"building the vector index over {pincite.store.point_count:,} chunks …")
             pincite.store.optimize()
-        total = len(pincite.documents())
+        total = pincite.store.document_count
     report = AddReport(tuple(outcomes), time.perf_counter() - started)
     if as_json:
         print_json({"report": report, "interrupted": interrupted, "documents_in_index": total})

@@ -23,6 +23,10 @@ def demo(
     ),
 ) -> None:
     """Index the bundled documents (the Constitution of the United States) and answer a question from them."""
+    import shlex
+
+    from rich.markup import escape
+
     from pincite.cli.ask import print_sources
     from pincite.cli.progress import AddProgress
     from pincite.types import AddReport, Answer, FileOutcome
@@ -31,12 +35,12 @@ def demo(
     out = console()
     outcomes: list[FileOutcome] = []
     with open_index(read_settings(store, None, answer_model=model), create=True) as pincite:
-        out.print(f"[dim]$ pincite add {folder.name}/ --store {store}[/]")
+        out.print(f"[dim]$ pincite add {folder.name}/ --store {escape(str(store))}[/]")
         with AddProgress(console(stderr=True), outcomes) as listener:
             report: AddReport = pincite.add(folder, listener=listener)
-        for line in report_lines(report, len(pincite.documents())):
+        for line in report_lines(report, pincite.store.document_count):
             out.print(line)
-        out.print(f'\n[dim]$ pincite ask "{question}" --store {store}[/]')
+        out.print(f"\n[dim]$ pincite ask {escape(shlex.quote(question))} --store {escape(str(store))}[/]")
         for piece in pincite.stream(question):
             if isinstance(piece, Answer):
                 typer.echo()

@@ -16,7 +16,7 @@ _PACKAGES = ("pincite", "qdrant-edge-py", "onnxruntime", "tokenizers", "numpy", 
 
 
 def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Check the installation, the encoder and every invariant of the index. Changes nothing.
+    """Check the installation, the encoder and every invariant of the index. Repairs only what a crash cut off.
 
     Exit status: 0 when all is well, 1 when something is not.
     """

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
+import typer
+
 from pincite.cli.common import (
     ConfigOption,
     JsonOption,
@@ -17,17 +21,27 @@ __all__ = ["list_documents"]
 
 
 def list_documents(store: StoreOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """List the documents of the index."""
+    """List the documents of the index. In a pipe: id, version, chunks, title and source, separated by tabs."""
     with open_index(read_settings(store, config)) as pincite:
         documents = pincite.documents()
     if as_json:
         print_json(documents)
         return
+    if not sys.stdout.isatty():
+        # For other programs: whole ids and paths, one document a line, nothing else.
+        for each in documents:
+            typer.echo("\t".join((each.id, str(each.version), str(each.chunks), each.title, short_path(each.uri))))
+        return
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table("id", "version", "chunks", "characters", "title", "source", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("id", no_wrap=True, overflow="fold")
+    for name in ("version", "chunks", "characters"):
+        table.add_column(name, justify="right")
+    table.add_column("title", overflow="fold")
+    table.add_column("source", overflow="fold")
     for each in documents:
         table.add_row(
             each.id,

@@ -23,7 +23,7 @@ class AddProgress(AddListener):
 
         self.outcomes = outcomes
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),

@@ -33,6 +33,9 @@ def status(store: StoreOption = None, config: ConfigOption = None, as_json: Json
     if as_json:
         print_json(facts)
         return
+    from rich.markup import escape
+
     out = console()
     for name, value in facts.items():
-        out.print(f"[dim]{name:17}[/] {value:,}" if isinstance(value, int) else f"[dim]{name:17}[/] {value}")
+        shown = f"{value:,}" if isinstance(value, int) else escape(str(value))
+        out.print(f"[dim]{name:17}[/] {shown}")

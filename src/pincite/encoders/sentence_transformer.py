@@ -89,19 +89,14 @@ def _from_hub(name: str) -> Path:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
+    wanted = ["*.json", "*/config.json", "model.safetensors", *_ONNX_FILES, *(f"{file}_data" for file in _ONNX_FILES)]
     try:
-        return Path(
-            snapshot_download(
-                name,
-                allow_patterns=[
-                    "*.json",
-                    "onnx/model.onnx",
-                    "model.onnx",
-                    "model.safetensors",
-                    "*/config.json",
-                ],
-            )
-        )
+        # What is on this machine is used as it is: no question to the hub, and no other model by the same name.
+        return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=True))
+    except (LocalEntryNotFoundError, HFValidationError, OSError):
+        pass
+    try:
+        return Path(snapshot_download(name, allow_patterns=wanted))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise InputError(
             f"the model {name!r} is neither a folder here nor to be had from the hub ({type(error).__name__}); "

@@ -95,6 +95,9 @@ class ExtractiveGenerator:
             parts=tuple((end - len(each), end) for each, end in zip(texts, ends, strict=True)),
         )
 
+    def close(self) -> None:
+        """Nothing is held between answers."""
+
     def _answers(self, best: Sentence) -> bool:
         if self.encoder is None:
             return best.overlap > 0.0

@@ -108,6 +108,9 @@ class OpenAIGenerator:
         """``openai:MODEL``, or with another provider's name."""
         return f"{self.provider}:{self.model}"
 
+    def close(self) -> None:
+        """Nothing is held between answers."""
+
     @property
     def _url(self) -> str:
         return self.base_url.rstrip("/") + "/chat/completions"

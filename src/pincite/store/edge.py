@@ -310,6 +310,11 @@ class EdgeStore:
             self._refuse_closed()
             yield
 
+    @property
+    def document_count(self) -> int:
+        """How many documents there are."""
+        return len(self._keys)
+
     def documents(self) -> list[StoredDocument]:
         """Every current document, by uri."""
         with self.reading():
@@ -502,14 +507,17 @@ class EdgeStore:
         self._visibility.refuse_reader()
         with self._writer:
             if not self._closed:
-                self._close_files()
-                self._process_lock.release()
+                try:
+                    self._close_files()
+                finally:
+                    self._process_lock.release()
 
     def _close_files(self) -> None:
         with self._visibility.write():
             self._closed = True
             try:
-                self._shard.close()
+                with self._engine("closed"):
+                    self._shard.close()
             finally:
                 self._catalogue.close()
 
@@ -522,8 +530,8 @@ class EdgeStore:
             old_points = self._catalogue.points()
             numbers = self._catalogue.numbers()
             new_points = _points_name(1 + max(_generation(each) for each in _points_folders(self.folder)))
-            self._close_files()
             try:
+                self._close_files()
                 catalogue = Catalogue(fresh / "catalogue.sqlite")
                 (fresh / catalogue.points()).rename(self.folder / new_points)
                 catalogue.set_points(new_points)
@@ -533,6 +541,8 @@ class EdgeStore:
                 (fresh / "catalogue.sqlite").replace(self.folder / "catalogue.sqlite")
                 shutil.rmtree(self.folder / old_points, ignore_errors=True)
                 shutil.rmtree(fresh, ignore_errors=True)
+            except OSError as error:
+                raise StoreError(f"the new index cannot take the place of {self.folder}: {error}") from error
             finally:
                 self._process_lock.release()
 
