@@ -19,6 +19,23 @@ from pincite.config import Settings
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "reference.md"
 
 
+def exit_codes() -> list[str]:
+    return [
+        "## Exit codes",
+        "",
+        "| code | meaning |",
+        "|---|---|",
+        "| 0 | done |",
+        "| 1 | done, with something to say: files skipped, no answer in the documents, a problem found |",
+        "| 2 | wrong input or settings; nothing was done |",
+        "| 3 | another process holds the index |",
+        "| 4 | the index has another format or encoder, or is damaged |",
+        "| 5 | a model or an endpoint failed |",
+        "| 130 | interrupted; the index is valid and holds what was reported |",
+        "",
+    ]
+
+
 def commands() -> list[str]:
     lines = ["## Commands", ""]
     root = typer.main.get_command(app)
@@ -75,6 +92,7 @@ def main() -> None:
             "",
             "Written by `python scripts/make_reference.py`; a test keeps it true.",
             "",
+            *exit_codes(),
             *commands(),
             *settings(),
         ]

@@ -88,6 +88,8 @@ def _open_store(settings: Settings, encoder: Encoder, *, create: bool) -> EdgeSt
 
     folder = settings.store.path
     timeout = settings.store.lock_timeout
+    if folder.is_file():
+        raise ConfigError(f"the index must be a folder, {folder} is a file: name another with --store")
     if EdgeStore.exists(folder) or not create:
         store = EdgeStore.open(folder, timeout=timeout)
         wanted = settings.search.language
@@ -170,6 +172,8 @@ def build_generator(settings: Settings, encoder: Encoder) -> Generator:
     if kind in ("openai", "ollama") and name:
         from pincite.generators.openai import OpenAIGenerator
 
+        if kind == "openai" and chosen.base_url is None and chosen.api_key is None:
+            raise ConfigError("openai:NAME needs a key: set OPENAI_API_KEY, or answer.base_url for another endpoint")
         return OpenAIGenerator(
             name,
             chosen.base_url or (_OLLAMA if kind == "ollama" else _OPENAI),

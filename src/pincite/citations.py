@@ -38,9 +38,9 @@ _CLAUSE = 3
 _VERB = re.compile(
     r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|may|might|must|shall|should|will|would|can|could)\b", re.I
 )
-#: Words around a quotation that merely introduce it ("section 5 provides: …"); more of them claim something.
-_FRAMING = 3
-HALF = 0.5
+#: Words around a quotation that merely introduce it ("the lease provides: …"); more of them claim something.
+_FRAMING = 4
+_INTRODUCES = re.compile(r"\b(?:says?|said|states?|provides?|reads?|according|declares?|lays? down|quot\w+)\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +199,12 @@ def judge(statement: str, source: str, *, question: str = "", encoder: Encoder |
     spans = statement_spans(source)
     if not spans:
         return Support(0, len(source), "unknown", 0.0)
-    quoted = [match.group(1) for match in _QUOTED.finditer(statement)]
-    wanted = [_plain(part) for part in quoted] or [_plain(statement)]
     texts = [source[start:end] for start, end in spans]
-    exact = [i for i, sentence in enumerate(texts) if all(_holds(_plain(sentence), part) for part in wanted)]
+    plain = [_plain(sentence) for sentence in texts]
+    exact = [i for i, sentence in enumerate(plain) if _holds(sentence, _plain(statement))]
+    quoted = [] if exact else [match.group(1) for match in _QUOTED.finditer(statement)]
+    if quoted:
+        exact = [i for i, sentence in enumerate(plain) if all(_holds(sentence, _plain(part)) for part in quoted)]
     words = [content_words(with_digits(sentence)) for sentence in texts]
     weights = idf(words)
     asked = content_words(with_digits(question))
@@ -214,9 +216,11 @@ def judge(statement: str, source: str, *, question: str = "", encoder: Encoder |
     if quoted or len(own) >= _CLAUSE or _VERB.search(statement):
         exact = [i for i in exact if same_sense(statement, texts[i])]
     if quoted:
-        # A quotation proves itself, not what is said around it: beyond a few words of framing that must be there too.
-        around = content_words(with_digits(_QUOTED.sub(" ", statement)))
-        exact = [i for i in exact if len(around) <= _FRAMING or overlap(around, words[i]) >= HALF]
+        # A quotation proves itself, not what is said around it: that must introduce it, or stand there too.
+        rest = _QUOTED.sub(" ", statement)
+        around = content_words(with_digits(rest))
+        introduced = not around or (len(around) <= _FRAMING and _INTRODUCES.search(rest))
+        exact = [i for i in exact if introduced or overlap(around, words[i]) >= COVERED]
     if exact:
         best = max(exact, key=lambda i: (overlap(asked, words[i], weights), -i))
         return Support(*spans[best], "verbatim", 1.0)

@@ -257,8 +257,13 @@ class Pipeline:
     def resolve(self, document: str | Path) -> StoredDocument:
         """The document with this id, beginning of an id, path or file name. Raises InputError if not exactly one."""
         name = str(document)
-        if found := self.store.find(document_id=name) or self.store.find(uri=name):
-            return found
+        for found in (
+            self.store.find(document_id=name),
+            self.store.find(uri=name),
+            self.store.find(uri=f"stdin:{name}"),
+        ):
+            if found:
+                return found
         if found := self.store.find(uri=file_uri(Path(name))):
             return found
         everything = self.store.documents()
@@ -391,7 +396,7 @@ class Pipeline:
                 explanation = _insufficient(found)
                 yield explanation
                 return abstain(explanation)
-            text, citations = add_markers(text, citations)
+            text, citations = add_markers(text, _in_order(citations))
             yield text
         else:
             warnings += _unproved(text, citations)
@@ -418,7 +423,9 @@ class Pipeline:
     def _no_evidence(self, question: str, found: SearchResult, where: Filter | None) -> str:
         """Why nothing found speaks to the question; empty if something may."""
         if not found.passages:
-            return "No document in the index matches: there is nothing to answer from."
+            if not self.store.document_count:
+                return "The index is empty: add documents first."
+            return "No document matches the filter: there is nothing to answer from."
         nearest = max((hit.score for hit in found.legs.get("dense", ())), default=0.0)
         if nearest >= RELEVANT_COSINE or words_in_common(question, found.passages) >= RELEVANT_WORDS:
             return ""
@@ -612,6 +619,15 @@ def _passed_over(found: Found) -> FileOutcome:
     # A name that is not text (it is why some are passed over) is shown with escapes.
     name = os.fsencode(found.path.absolute()).decode("utf-8", "backslashreplace")
     return FileOutcome(name, "skipped", reason=found.reason, detail=found.detail)
+
+
+def _in_order(citations: Sequence[Citation]) -> list[Citation]:
+    """Numbered from 1 in the order of the answer, one number for each span: no text names passages by number."""
+    numbers: dict[tuple[str, int, int], int] = {}
+    return [
+        replace(each, number=numbers.setdefault((each.chunk_id, each.start, each.end), len(numbers) + 1))
+        for each in citations
+    ]
 
 
 def _unproved(text: str, citations: Sequence[Citation]) -> list[str]:

@@ -298,3 +298,33 @@ def test_words_in_common_counts_titles_and_headings() -> None:
     assert words_in_common("What is the limit of the valve?", [one]) == 1.0
     assert words_in_common("What is the limit of the pump?", [one]) == 0.5
     assert words_in_common("What is the limit?", []) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("statement", "source"),
+    [
+        ("Pets are allowed.", "No pets are allowed in the building."),
+        ("The tenant may sublet.", "Neither the tenant may sublet nor the landlord enter."),
+        ("Rent is due monthly.", "It is false that rent is due monthly."),
+        ('The murderer gets a pardon and a medal ("the tenant must pay the rent").', "The tenant must pay the rent."),
+    ],
+)
+def test_true_words_in_a_false_setting_prove_nothing(statement: str, source: str) -> None:
+    assert judge(statement, source).verdict == "unsupported"
+
+
+def test_a_quotation_may_be_introduced() -> None:
+    said = 'The lease provides: "the tenant must pay the rent".'
+    assert judge(said, "The tenant must pay the rent.").verdict == "verbatim"
+
+
+def test_a_defined_term_in_quotation_marks_proves_nothing() -> None:
+    secret = "Confidential Information shall be kept secret for five years after the Termination Date."
+    false = 'Either party may publish the “Confidential Information” in newspapers on the "Termination Date".'
+    assert judge(false, secret).verdict == "unsupported"
+    article = "# Article 17. Abolition of Untouchability\n\n“Untouchability” is abolished in any form."
+    found = judge("“Untouchability” is abolished in any form.", article)
+    assert (found.verdict, article[found.start : found.end]) == (
+        "verbatim",
+        "“Untouchability” is abolished in any form.",
+    )

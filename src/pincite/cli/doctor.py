@@ -20,7 +20,7 @@ def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: Json
 
     Exit status: 0 when all is well, 1 when something is not.
     """
-    from pincite.build import Pincite, build_encoder
+    from pincite.build import Pincite, build_encoder, build_generator
     from pincite.errors import PinciteError
     from pincite.store.edge import EdgeStore
 
@@ -38,6 +38,10 @@ def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: Json
         facts["encoder"] = f"{encoder.identity.name}, weights {encoder.identity.revision[:12]}…"
     except PinciteError as error:
         problems.append(f"encoder: {error}")
+    try:
+        facts["answers by"] = build_generator(settings, encoder).name if not problems else "not checked"
+    except PinciteError as error:
+        problems.append(f"answers: {error}")
     if EdgeStore.exists(settings.store.path):
         try:
             with Pincite.open(settings=settings, create=False) as pincite:
@@ -59,6 +63,6 @@ def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: Json
             out.print(f"[dim]{name:15}[/] {escape(str(value))}")
         for problem in problems:
             out.print(f"[red]problem[/] {escape(problem)}")
-        out.print("all is well" if not problems else f"{len(problems)} problems")
+        out.print("all is well" if not problems else f"{len(problems)} problem{'s' * (len(problems) > 1)}")
     if problems:
         raise typer.Exit(1)

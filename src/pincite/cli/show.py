@@ -16,6 +16,10 @@ def show(
     span: Annotated[
         str | None, typer.Option("--span", metavar="START-END", help="Only these characters, as a citation gives them.")
     ] = None,
+    version: Annotated[
+        int | None,
+        typer.Option("--version", metavar="N", help="Only if this is still its version."),
+    ] = None,
     chunks: Annotated[bool, typer.Option("--chunks", help="Show how it was cut instead.")] = False,
     store: StoreOption = None,
     config: ConfigOption = None,
@@ -27,6 +31,8 @@ def show(
     with open_index(read_settings(store, config)) as pincite:
         found = pincite.show(document)
         cut = pincite.store.chunks(found.id) if chunks else []
+    if version is not None and version != found.version:
+        raise InputError(f"version {version} of {found.uri} is not kept: the document has version {found.version} now")
     text = found.text
     if span is not None:
         first, dash, last = span.partition("-")
@@ -34,7 +40,13 @@ def show(
             raise InputError(f"--span takes START-END within 0-{len(text)}, got {span!r}")
         text = text[int(first) : int(last)]
     if as_json:
-        print_json(cut if chunks else {"document": found} if span is None else {"id": found.id, "text": text})
+        print_json(
+            cut
+            if chunks
+            else {"document": found}
+            if span is None
+            else {"id": found.id, "version": found.version, "text": text}
+        )
         return
     from rich.markup import escape
 
@@ -56,7 +68,7 @@ def show(
             "sha256": found.content_hash,
             "pages": len(found.pages) or None,
             "headings": len(found.headings) or None,
-            **found.metadata,
+            **{f"· {name}": value for name, value in found.metadata.items() if name != "title"},
         }
         for name, value in facts.items():
             if value is not None:

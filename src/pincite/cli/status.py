@@ -17,7 +17,7 @@ def status(store: StoreOption = None, config: ConfigOption = None, as_json: Json
         header = pincite.store.header
         points, indexed = pincite.store.point_count, pincite.store.indexed_count
         generator = build_generator(settings, pincite.encoder).name
-    size = sum(file.stat().st_size for file in settings.store.path.rglob("*") if file.is_file())
+    size = sum(file.stat().st_blocks * 512 for file in settings.store.path.rglob("*") if file.is_file())
     facts = {
         "index": str(settings.store.path),
         "created": header.created_at,

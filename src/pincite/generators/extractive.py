@@ -151,4 +151,6 @@ def _is_heading(text: str, passage: Passage) -> bool:
     words = content_words(text)
     if text.isupper() and text[-1].isalnum():  # "CHAPTER VI" where the file has no map of its headings
         return True
+    if text[-1] in "—–:":  # a lead-in whose text is in the next chunk
+        return True
     return not words or any(words == content_words(heading) for heading in (passage.title, *passage.chunk.headings))
