@@ -103,6 +103,7 @@ def report_lines(report: AddReport, total: int) -> list[str]:
     lines += [
         f"[red]skipped[/] {escape(short_path(outcome.uri))}: {escape(outcome.reason)}: {escape(outcome.detail)}"
         for outcome in report.skipped
+        if outcome.reason not in _EXPECTED  # counted below
     ]
     reasons = Counter(outcome.reason for outcome in report.skipped)
     skipped = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
