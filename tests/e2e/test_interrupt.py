@@ -22,7 +22,7 @@ def test_control_c_leaves_a_valid_index(tmp_path: Path) -> None:
     deadline = time.monotonic() + 60
     while not (tmp_path / ".pincite" / "catalogue.sqlite").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
-    time.sleep(2)
+    time.sleep(1)
     running.send_signal(signal.SIGINT)
     out, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors
