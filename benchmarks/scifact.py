@@ -24,6 +24,7 @@ import ir_measures
 from ir_measures import AP, MRR, R, nDCG
 
 from pincite.encoders.minilm import minilm
+from pincite.pipeline import Options
 from pincite.protocols import StoreHeader
 from pincite.retrieve import retrieve
 from pincite.store.edge import EdgeStore
@@ -56,6 +57,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data/beir/scifact"))
     parser.add_argument("--split", default="test")
     parser.add_argument("--store", type=Path, help="keep the index here and use it again")
+    parser.add_argument("--rrf-k", type=int, default=Options().rrf_k, help="the constant of fusion")
     parser.add_argument("--language", default="english")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -109,7 +111,7 @@ def main() -> None:
             for mode in ("bm25", "dense", "hybrid"):
                 run = []
                 for query_id, text in queries.items():
-                    result = retrieve(store, text, query_vectors[query_id], k=100, mode=mode)  # type: ignore[arg-type]
+                    result = retrieve(store, text, query_vectors[query_id], k=100, mode=mode, rrf_k=arguments.rrf_k)  # type: ignore[arg-type]
                     run += [
                         ir_measures.ScoredDoc(query_id, p.chunk.document_id, 1 / p.hit.rank) for p in result.passages
                     ]
