@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "EncoderIdentity",
     "Generator",
     "Loader",
+    "Reranked",
     "Reranker",
     "Source",
     "Store",
@@ -257,12 +258,38 @@ class Store(Protocol):
         ...
 
 
+class Reranked(NamedTuple):
+    """What a reranker made of the passages."""
+
+    passages: list[Passage]
+    notes: tuple[str, ...] = ()  #: in words: what was not scored and why, an order that was kept
+
+
 @runtime_checkable
 class Reranker(Protocol):
-    """Scores passages against a query."""
+    """Scores the passages of the first stage against the query, and orders them anew."""
 
-    def rerank(self, query: str, passages: Sequence[Passage]) -> list[Passage]:
-        """The same passages, best first, each with a hit of this stage."""
+    @property
+    def name(self) -> str:
+        """The stage's name in hits, tables and notes."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """How many passages of the first stage it wants."""
+        ...
+
+    def rerank(self, query: str, passages: Sequence[Passage]) -> Reranked:
+        """The same passages, each exactly once, best first; those that were scored have a hit of this stage.
+
+        Passages beyond `depth`, and those that the time budget left unscored, follow in the order given with the hits
+        they had. Where the scores say nothing (NaN, all equal) the order given is kept, and a note says so. Raises
+        BackendError when the model fails.
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what it holds. Idempotent."""
         ...
 
 

@@ -121,8 +121,8 @@ class Document:
 class Chunk:
     """A span of a document that is indexed and retrieved as one unit.
 
-    `headings` (outermost first) are context: they are encoded and shown with the chunk but are not part of its
-    span. `ordinal` counts from 0 within the document version.
+    `headings` (outermost first), `before` and `after` are context: they are encoded and shown with the chunk but are
+    not part of its span. `ordinal` counts from 0 within the document version.
     """
 
     id: str
@@ -134,7 +134,14 @@ class Chunk:
     ordinal: int
     headings: tuple[str, ...] = ()
     page: int | None = None
-    parent: str | None = None
+    before: str = ""  #: stands before the text where it is read: the header of a table, the opening of a fence
+    after: str = ""  #: stands behind it: the end of a fence
+    parent: tuple[int, int] | None = None  #: the span to read when this chunk is found, where it is a wider one
+
+    @property
+    def reading(self) -> str:
+        """The text as it is read: with what stands before and behind it."""
+        return f"{self.before}{self.text}{self.after}"
 
 
 class Hit(NamedTuple):
@@ -169,6 +176,7 @@ class Passage:
     hit: Hit
     legs: Mapping[str, Hit] = field(default_factory=dict)  #: the same chunk's hit in each stage that found it
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
+    found: tuple[tuple[int, int], ...] = ()  #: spans of the chunks that were found, where `chunk` is a wider span
 
     @property
     def location(self) -> str:

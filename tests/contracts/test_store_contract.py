@@ -610,7 +610,10 @@ def test_everything_comes_back_as_it_was(shelf: Shelf) -> None:
         headings=(Heading(1, "§1 Größe", 0, 10),),
         warnings=("page 3: no text layer",),
     )
-    chunks = [replace(c, headings=("§1 Größe",), parent="p", page=2) for c in make_chunks(document)]
+    chunks = [
+        replace(c, headings=("§1 Größe",), before="| a |\n", after="\n```", parent=(0, 4), page=2)
+        for c in make_chunks(document)
+    ]
     store = shelf.store
     ticket = store.stage(document, "recipe x", "2024-01-02T03:04:05.000+00:00")
     store.stage_chunks(ticket, chunks, [""] * len(chunks), ENCODER.encode_passages([c.text for c in chunks]))

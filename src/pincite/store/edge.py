@@ -705,6 +705,8 @@ def _payload(key: int, chunk: Chunk, document: Document, context: str, language:
         "end": chunk.end,
         "headings": list(chunk.headings),
         "page": chunk.page,
+        "before": chunk.before,
+        "after": chunk.after,
         "parent": chunk.parent,
         "title": document.title,
         "uri": document.uri,
@@ -724,7 +726,10 @@ def _chunk(payload: Mapping[str, Any]) -> Chunk:
         ordinal=payload["ordinal"],
         headings=tuple(payload["headings"]),
         page=payload["page"],
-        parent=payload["parent"],
+        # Absent in an index of an older version.
+        before=payload.get("before", ""),
+        after=payload.get("after", ""),
+        parent=tuple(parent) if (parent := payload.get("parent")) else None,
     )
 
 

@@ -1,0 +1,1 @@
+"""Reading the first passages again, more carefully. One file per reranker."""
