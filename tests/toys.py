@@ -78,6 +78,9 @@ class ToyEncoder:
     def max_tokens(self) -> int:
         return self._max_tokens
 
+    def reads(self, text: str) -> float:
+        return 1.0
+
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
         return self._encode([self.query_prefix + text for text in texts])
 

@@ -58,13 +58,15 @@ def assemble(
 ) -> Prompt:
     """A prompt of at most `budget` tokens: instructions, as many whole passages as fit, best first, and the question.
 
+    What is framed of a passage is `Chunk.reading`: a piece of a table stands under its header.
+
     `budget` is what is left of the context window after the answer. Passages are numbered from 1 in the order given;
     one that does not fit is left out and the next is tried. `key` is the word of the delimiters, to repeat a prompt;
     without it a random one that stands in no passage is drawn. The question is never cut. Raises InputError when
     instructions and question alone exceed the budget, and for a `key` that stands in a passage.
     """
     frames_hold = "\n".join(
-        part for passage in passages for part in (passage.title, passage.location, passage.chunk.text)
+        part for passage in passages for part in (passage.title, passage.location, passage.chunk.reading)
     )
     if key is None:
         key = secrets.token_hex(4)
@@ -108,4 +110,4 @@ def _frame(number: int, passage: Passage, key: str) -> str:
     where = ", ".join(part for part in (passage.title, passage.location) if part)
     # The name of a document is data too: it may hold line breaks or an angle bracket.
     where = " ".join(where.replace("<", "‹").replace(">", "›").split())
-    return f"<source-{key} [{number}] {where}>\n{passage.chunk.text}\n</source-{key}>"
+    return f"<source-{key} [{number}] {where}>\n{passage.chunk.reading}\n</source-{key}>"

@@ -6,18 +6,39 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pincite.config import Settings, load_settings
+from pincite.config import ChunkSettings, Settings, load_settings
 from pincite.errors import ConfigError
 from pincite.pipeline import AddListener, Options, Pipeline, copy_documents, probe_vectors
 from pincite.protocols import StoreHeader
 
 if TYPE_CHECKING:
-    from pincite.protocols import Chunker, Encoder, Generator, Loader
+    from pincite.protocols import Chunker, Encoder, Generator, Loader, Reranker, Store
+    from pincite.rerankers.likelihood import LikelihoodModel
     from pincite.store.edge import EdgeStore
+    from pincite.store.plan import IndexOptions
 
-__all__ = ["Pincite", "build_chunker", "build_encoder", "build_generator", "build_loaders", "reindex"]
+__all__ = [
+    "Pincite",
+    "build_chunker",
+    "build_encoder",
+    "build_generator",
+    "build_loaders",
+    "build_reranker",
+    "cache_folder",
+    "chunk_recipe",
+    "index_options",
+    "reindex",
+]
+
+#: Of the recipes that read more than they find; measured: see docs/decisions/0011-chunk-recipes.md.
+_WINDOW = 3
+_CHILD_SIZE = 128
+_PARENT_SIZE = 512
+#: Raised when the same settings come to cut otherwise, so that a document added again is cut again.
+#: 2: pieces of tables and fenced blocks carry their header and fences.
+_REVISION = 2
 
 _OLLAMA = "http://127.0.0.1:11434/v1"
 _OPENAI = "https://api.openai.com/v1"
@@ -62,17 +83,27 @@ class Pincite(Pipeline):
         encoder = build_encoder(settings)
         store = _open_store(settings, encoder, create=create)
         try:
-            pincite = cls(
-                store=store,
-                encoder=encoder,
-                chunker=build_chunker(settings, encoder),
-                loaders=build_loaders(),
-                generator=lambda: build_generator(settings, encoder),
-                options=_options(settings),
-            )
+            return cls.over(settings, store, encoder)
         except BaseException:
             store.close()
             raise
+
+    @classmethod
+    def over(cls, settings: Settings, store: Store, encoder: Encoder) -> Pincite:
+        """A pipeline of these settings over a store and an encoder that are open already; `close` closes the store.
+
+        `Settings.store` and `Settings.encoder` are not looked at. Raises EncoderMismatchError when the store was made
+        with another encoder, ConfigError for settings that contradict each other.
+        """
+        pincite = cls(
+            store=store,
+            encoder=encoder,
+            chunker=build_chunker(settings, encoder),
+            loaders=build_loaders(),
+            generator=lambda: build_generator(settings, encoder),
+            options=_options(settings),
+            reranker=build_reranker(settings, encoder, store),
+        )
         pincite.settings = settings
         return pincite
 
@@ -86,12 +117,13 @@ class Pincite(Pipeline):
 def _open_store(settings: Settings, encoder: Encoder, *, create: bool) -> EdgeStore:
     from pincite.store.edge import EdgeStore
 
+    index = index_options(settings)
     folder = settings.store.path
     timeout = settings.store.lock_timeout
     if folder.is_file():
         raise ConfigError(f"the index must be a folder, {folder} is a file: name another with --store")
     if EdgeStore.exists(folder) or not create:
-        store = EdgeStore.open(folder, timeout=timeout)
+        store = EdgeStore.open(folder, timeout=timeout, index=index)
         wanted = settings.search.language
         if wanted is not None and wanted != store.header.language:
             found = store.header.language
@@ -106,7 +138,17 @@ def _open_store(settings: Settings, encoder: Encoder, *, create: bool) -> EdgeSt
         probes=tuple(tuple(float(x) for x in probe) for probe in probe_vectors(encoder)),
         language=settings.search.language or "english",
     )
-    return EdgeStore.create(folder, header, timeout=timeout)
+    return EdgeStore.create(folder, header, timeout=timeout, index=index)
+
+
+def index_options(settings: Settings) -> IndexOptions:
+    """How vectors shall be searched. Raises MissingExtraError when that needs a library that is not installed."""
+    from pincite.store.ivfpq import require
+    from pincite.store.plan import IndexOptions
+
+    if settings.index.kind == "ivfpq":
+        require()
+    return IndexOptions(**settings.index.model_dump())
 
 
 def build_encoder(settings: Settings) -> Encoder:
@@ -132,17 +174,42 @@ def build_encoder(settings: Settings) -> Encoder:
 
 def build_chunker(settings: Settings, encoder: Encoder) -> Chunker:
     """The chunker that `chunk.recipe` names. Raises ConfigError for a size over the encoder's limit."""
-    limit = encoder.max_tokens
-    size = settings.chunk.size or limit
+    chosen, limit, tokenizer = settings.chunk, encoder.max_tokens, encoder.tokenizer
+    size = chosen.size or (min(_CHILD_SIZE, limit) if chosen.recipe == "parent-child" else limit)
     if size > limit:
         raise ConfigError(f"chunk.size is {size} tokens, the encoder {encoder.identity.name} takes {limit} at most")
-    if settings.chunk.recipe == "window":
+    if chosen.recipe == "window":
         from pincite.chunkers.window import WindowChunker
 
-        return WindowChunker(encoder.tokenizer, size=size, overlap=settings.chunk.overlap)
+        return WindowChunker(tokenizer, size=size, overlap=chosen.overlap)
+    if chosen.recipe == "sentences":
+        from pincite.chunkers.sentences import SentenceChunker
+
+        return SentenceChunker(tokenizer, size=size, overlap_sentences=chosen.overlap)
+    if chosen.recipe == "sentence-window":
+        from pincite.chunkers.sentence_window import SentenceWindowChunker
+
+        return SentenceWindowChunker(tokenizer, size=size, window=chosen.window or _WINDOW)
+    if chosen.recipe == "parent-child":
+        from pincite.chunkers.parent_child import ParentChildChunker
+
+        return ParentChildChunker(tokenizer, size=size, parent_size=chosen.parent_size or _PARENT_SIZE)
     from pincite.chunkers.structure import StructureChunker
 
-    return StructureChunker(encoder.tokenizer, size=size, overlap_sentences=settings.chunk.overlap)
+    return StructureChunker(tokenizer, size=size, overlap_sentences=chosen.overlap)
+
+
+def chunk_recipe(chunk: ChunkSettings) -> str:
+    """How chunks are cut, in words that are the same only for the same cut: what a document was indexed with."""
+    parts = [chunk.recipe if chunk.recipe == "window" else f"{chunk.recipe}/{_REVISION}"]
+    parts.append(f"size={chunk.size or (_CHILD_SIZE if chunk.recipe == 'parent-child' else 'limit')}")
+    if chunk.recipe == "sentence-window":
+        parts.append(f"window={chunk.window or _WINDOW}")
+    elif chunk.recipe == "parent-child":
+        parts.append(f"parent={chunk.parent_size or _PARENT_SIZE}")
+    else:
+        parts.append(f"overlap={chunk.overlap}")
+    return " ".join(parts)
 
 
 def build_loaders() -> list[Loader]:
@@ -154,6 +221,71 @@ def build_loaders() -> list[Loader]:
     from pincite.loaders.text import TextLoader
 
     return [PdfLoader(), DocxLoader(), HtmlLoader(), MarkdownLoader(), TextLoader()]
+
+
+def build_reranker(settings: Settings, encoder: Encoder, store: Store) -> Reranker | None:
+    """The reranker that `rerank.model` names, None for ``none``; no weights are loaded and nothing is contacted yet.
+
+    Raises ConfigError, InputError or MissingExtraError for one that cannot run: an unknown name, a folder that is not
+    there or holds no such model, an extra that is not installed, an encoder without token vectors.
+    """
+    chosen = settings.rerank
+    kind, _, name = chosen.model.partition(":")
+    if kind == "none" and not name:
+        return None
+    budget: dict[str, Any] = {
+        key: value for key in ("depth", "batch", "seconds") if (value := getattr(chosen, key)) is not None
+    }
+    if kind == "mmr" and not name:
+        from pincite.rerankers.mmr import MmrReranker
+
+        if budget.keys() - {"depth"} or chosen.weight != 1:
+            raise ConfigError("rerank.batch, seconds and weight are of rerankers that read passages, and mmr does not")
+        given: dict[str, Any] = {} if chosen.mmr_lambda is None else {"weight": chosen.mmr_lambda}
+        return MmrReranker(store.vectors, **given, **budget)
+    if chosen.mmr_lambda is not None:
+        raise ConfigError(f"rerank.mmr_lambda is of mmr, and rerank.model is {chosen.model!r}")
+    budget["weight"] = chosen.weight
+    if kind == "cross-encoder" and name:
+        from pincite.rerankers.cross_encoder import CrossEncoderReranker
+
+        return CrossEncoderReranker(name, threads=settings.encoder.threads, **budget)
+    if kind == "late-interaction" and not name:
+        from pincite.rerankers.late_interaction import LateInteractionReranker
+
+        return LateInteractionReranker(encoder, **budget)
+    if kind == "likelihood" and name not in ("openai", "openai:"):
+        from pincite.rerankers.likelihood import LikelihoodReranker
+
+        return LikelihoodReranker(_likelihood_model(settings, name), **budget)
+    raise ConfigError(
+        f"rerank.model {chosen.model!r} is not known; there are: none, cross-encoder:PATH, late-interaction, mmr, "
+        "likelihood, likelihood:PATH, likelihood:openai:NAME"
+    )
+
+
+def _likelihood_model(settings: Settings, name: str) -> LikelihoodModel:
+    if name.startswith("openai:"):
+        from pincite.generators.openai import OpenAIGenerator
+
+        chosen = settings.answer
+        if chosen.base_url is None and chosen.api_key is None:
+            raise ConfigError(
+                "likelihood:openai:NAME needs answer.base_url: an endpoint whose /completions takes echo with logprobs"
+            )
+        return OpenAIGenerator(
+            name.removeprefix("openai:"),
+            chosen.base_url or _OPENAI,
+            api_key=chosen.api_key.get_secret_value() if chosen.api_key else None,
+            timeout=chosen.timeout,
+        )
+    from pincite.generators.gemma import default_cache_dir
+    from pincite.generators.local import LocalGenerator
+
+    # One of its own: the generator that answers keeps its worked examples computed, which scoring would push out.
+    model = LocalGenerator(Path(name).expanduser() if name else None, cache_dir=default_cache_dir(os.environ))
+    model.check()
+    return model
 
 
 def build_generator(settings: Settings, encoder: Encoder) -> Generator:
@@ -190,6 +322,13 @@ def build_generator(settings: Settings, encoder: Encoder) -> Generator:
     )
 
 
+def cache_folder() -> Path:
+    """Where what can be made again is kept: ``$PINCITE_CACHE``, or the user's own folder for it."""
+    from pincite.generators.gemma import default_cache_dir
+
+    return default_cache_dir(os.environ)
+
+
 def _options(settings: Settings) -> Options:
     prompt_tokens = settings.answer.context_tokens - settings.answer.max_tokens
     if prompt_tokens <= 0:
@@ -197,16 +336,19 @@ def _options(settings: Settings) -> Options:
             f"answer.max_tokens ({settings.answer.max_tokens}) leaves nothing of "
             f"answer.context_tokens ({settings.answer.context_tokens}) for the prompt"
         )
-    chunk = settings.chunk
     return Options(
         k=settings.search.k,
         mode=settings.search.mode,
         depth=settings.search.depth,
+        fusion=settings.search.fusion,
+        dense_weight=settings.search.dense_weight,
         rrf_k=settings.search.rrf_k,
+        merge=settings.search.merge,
+        per_document=settings.search.per_document,
         answer_passages=settings.answer.passages,
         prompt_tokens=prompt_tokens,
         max_file_bytes=int(settings.load.max_file_mb * 1e6),
-        recipe=f"{chunk.recipe} size={chunk.size or 'limit'} overlap={chunk.overlap}",
+        recipe=chunk_recipe(settings.chunk),
     )
 
 
@@ -231,7 +373,7 @@ def reindex(settings: Settings, listener: AddListener | None = None) -> int:
             language=settings.search.language or source.header.language,
             created_at=source.header.created_at,
         )
-        with EdgeStore.create(fresh, header) as target:
+        with EdgeStore.create(fresh, header, index=index_options(settings)) as target:
             count = copy_documents(source, target, chunker, encoder, _options(settings).recipe, listener)
         source.give_place_to(fresh)
     return count

@@ -30,7 +30,9 @@ __all__ = [
     "AnswerSettings",
     "ChunkSettings",
     "EncoderSettings",
+    "IndexSettings",
     "LoadSettings",
+    "RerankSettings",
     "SearchSettings",
     "Settings",
     "StoreSettings",
@@ -76,21 +78,51 @@ class EncoderSettings(_Section):
     threads: int | None = Field(None, ge=1, description="Threads of the encoder; unset: every core.")
 
 
+#: Settings that only some recipes have.
+_OF_RECIPE = {
+    "overlap": ("structure", "sentences", "window"),
+    "window": ("sentence-window",),
+    "parent_size": ("parent-child",),
+}
+
+
 class ChunkSettings(_Section):
     """How documents are cut."""
 
-    recipe: Literal["structure", "window"] = Field(
-        "structure", description="`structure`: headings, paragraphs, sentences; `window`: fixed token windows."
+    recipe: Literal["structure", "sentences", "window", "sentence-window", "parent-child"] = Field(
+        "structure",
+        description="`structure`: headings, paragraphs, sentences; `sentences`: sentences, whatever the headings; "
+        "`window`: fixed token windows; `sentence-window`: finds one sentence, reads its neighbourhood; "
+        "`parent-child`: finds a small chunk, reads the section around it.",
     )
     size: int | None = Field(
-        None, ge=1, description="Tokens of a chunk, headings included; unset: what the encoder takes."
+        None,
+        ge=1,
+        description="Tokens of a chunk, headings included; unset: what the encoder takes (parent-child: 128).",
     )
-    overlap: int = Field(0, ge=0, description="Tokens (window) or sentences (structure) shared by neighbours.")
+    overlap: int = Field(
+        0, ge=0, description="Tokens (window) or sentences (structure, sentences) shared by neighbours."
+    )
+    window: int | None = Field(
+        None, ge=1, description="Sentences read to either side of the one found (sentence-window alone); unset: 3."
+    )
+    parent_size: int | None = Field(
+        None, ge=2, description="Tokens of what is read around a chunk (parent-child alone); unset: 512."
+    )
 
     @model_validator(mode="after")
     def _overlap_below_size(self) -> ChunkSettings:
         if self.size is not None and self.overlap >= self.size:
             raise ValueError(f"overlap ({self.overlap}) must be smaller than size ({self.size})")
+        if self.size is not None and self.parent_size is not None and self.parent_size <= self.size:
+            raise ValueError(f"parent_size ({self.parent_size}) must be greater than size ({self.size})")
+        return self
+
+    @model_validator(mode="after")
+    def _settings_of_the_recipe(self) -> ChunkSettings:
+        for name, recipes in _OF_RECIPE.items():
+            if getattr(self, name) and self.recipe not in recipes:
+                raise ValueError(f"{name} is a setting of {', '.join(recipes)}, not of {self.recipe}: unset it")
         return self
 
 
@@ -102,8 +134,25 @@ class SearchSettings(_Section):
     )
     k: int = Field(10, ge=1, le=10_000, description="Passages returned.")
     mode: Literal["hybrid", "dense", "bm25"] = Field("hybrid", description="Which legs are asked.")
-    depth: int = Field(100, ge=1, le=10_000, description="Hits each leg gives to fusion.")
-    rrf_k: int = Field(10, ge=0, description="The constant of reciprocal rank fusion.")
+    depth: int = Field(200, ge=1, le=10_000, description="Hits each leg gives to fusion.")
+    fusion: Literal["zscore", "rrf"] = Field(
+        "zscore", description="`zscore`: the sum of the legs' standardized scores; `rrf`: reciprocal rank fusion."
+    )
+    dense_weight: float = Field(
+        0.45,
+        ge=0,
+        le=1,
+        description="Weight of the dense leg in `zscore`, the lexical leg has the rest; less for a query that the "
+        "encoder's vocabulary does not know.",
+    )
+    rrf_k: int = Field(10, ge=0, description="The constant of `rrf`.")
+    merge: int = Field(
+        3000,
+        ge=0,
+        description="Passages of a document that overlap or follow each other are read as one of at most so many "
+        "characters; 0: they stay apart.",
+    )
+    per_document: int = Field(0, ge=0, description="The most passages of one document; 0: as many as there are.")
 
     @field_validator("language")
     @classmethod
@@ -111,6 +160,61 @@ class SearchSettings(_Section):
         if value is not None and value not in LANGUAGES:
             raise ValueError(f"there is no stemmer of that name; there are: {', '.join(LANGUAGES)}")
         return value
+
+
+class RerankSettings(_Section):
+    """Whether the first passages are read again, and by what."""
+
+    model: str = Field(
+        "none",
+        description="`none`, `cross-encoder:PATH` of a model folder (or hub name), `late-interaction`, `mmr`, "
+        "`likelihood` (of the local model), `likelihood:PATH` of a GGUF file or `likelihood:openai:NAME`.",
+    )
+    depth: int | None = Field(
+        None, ge=1, le=1000, description="Passages read again; unset: 50, late interaction 20, likelihood 10."
+    )
+    seconds: float | None = Field(
+        None, gt=0, description="Time for it; what is not read by then keeps its order behind. Unset: no limit."
+    )
+    batch: int | None = Field(
+        None, ge=1, description="Passages between two looks at the clock; unset: 16, late interaction 8, likelihood 1."
+    )
+    weight: float = Field(
+        1.0, gt=0, le=1, description="Weight of the new score; the rest is that of the score before, both standardised."
+    )
+    mmr_lambda: float | None = Field(
+        None, ge=0, le=1, description="Of `mmr`: 1 is relevance alone, 0 unlikeness alone; unset: 0.7."
+    )
+
+
+class IndexSettings(_Section):
+    """How vectors are searched. Built by `pincite optimize`, and by `pincite add` where it pays."""
+
+    kind: Literal["auto", "exact", "hnsw", "int8", "pq", "binary", "ivfpq"] = Field(
+        "auto",
+        description="`auto`: exact, and above `exact_until` an HNSW graph; `exact`; `hnsw`; a graph on codes that are "
+        "re-scored: `int8`, `pq`, `binary`; `ivfpq`: faiss, for many documents that seldom change.",
+    )
+    exact_until: int | None = Field(
+        None, ge=0, description="Chunks up to which every search is exact; unset: 50,000 for `auto`, 10,000 else."
+    )
+    m: int = Field(16, ge=2, le=512, description="HNSW: links of a chunk.")
+    ef_construct: int = Field(128, ge=4, le=4096, description="HNSW: width of the search that places a chunk.")
+    ef: int | None = Field(None, ge=1, le=100_000, description="HNSW: width of a search to begin with; unset: 128.")
+    oversampling: float | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Codes: candidates per result that are re-scored; unset: int8 2, ivfpq 4, binary 8, pq 16.",
+    )
+    nlist: int | None = Field(None, ge=1, description="IVF-PQ: cells; unset: by the number of chunks.")
+    nprobe: int | None = Field(None, ge=1, description="IVF-PQ: cells looked into, to begin with; unset: 16.")
+    recall_floor: float = Field(
+        0.98,
+        ge=0,
+        le=1,
+        description="Recall@10 that `optimize` measures and sees to: wider search, a more careful build, or exact.",
+    )
 
 
 class AnswerSettings(_Section):
@@ -143,6 +247,8 @@ class Settings(_Section):
     encoder: EncoderSettings = Field(default_factory=EncoderSettings)
     chunk: ChunkSettings = Field(default_factory=ChunkSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
+    index: IndexSettings = Field(default_factory=IndexSettings)
+    rerank: RerankSettings = Field(default_factory=RerankSettings)
     answer: AnswerSettings = Field(default_factory=AnswerSettings)
     load: LoadSettings = Field(default_factory=LoadSettings)
 

@@ -18,7 +18,8 @@ from pincite.loaders.choose import choose_loader
 from pincite.loaders.ids import content_hash, document_id
 from pincite.markers import MarkerResolver
 from pincite.protocols import Source
-from pincite.retrieve import Mode, retrieve
+from pincite.reading import POOL, arrange
+from pincite.retrieve import Fusion, Mode, retrieve
 from pincite.sources import Found, find_files
 from pincite.types import (
     BUILT_IN_FIELDS,
@@ -38,7 +39,8 @@ from pincite.words import has_content
 
 if TYPE_CHECKING:
     from pincite import protocols
-    from pincite.protocols import Chunker, Encoder, Loader, Matrix, Store
+    from pincite.protocols import Chunker, Encoder, Loader, Matrix, Reranker, Store
+    from pincite.types import Passage
 
 __all__ = ["PROBES", "AddListener", "Options", "Pipeline", "check_identity", "copy_documents", "probe_vectors"]
 
@@ -60,6 +62,9 @@ _BATCH = 256
 RELEVANT_COSINE = 0.35
 RELEVANT_WORDS = 0.60
 
+#: Below this share of a query's letters the encoder is said not to read it, and what it finds near is no evidence.
+UNREAD = 0.5
+
 NO_EVIDENCE = "no-evidence"
 INSUFFICIENT = "insufficient-evidence"
 
@@ -70,8 +75,12 @@ class Options:
 
     k: int = 10
     mode: Mode = "hybrid"
-    depth: int = 100
+    depth: int = 200
+    fusion: Fusion = "zscore"
+    dense_weight: float = 0.45
     rrf_k: int = 10
+    merge: int = 3000  #: most characters of a passage made of neighbours, see `pincite.reading.arrange`; 0: none
+    per_document: int = 0  #: most passages of one document; 0: no cap
     answer_passages: int = 5
     prompt_tokens: int = 7680  #: of an assembled prompt: the context window less the answer
     max_file_bytes: int = 512_000_000
@@ -106,12 +115,14 @@ class Pipeline:
         loaders: Sequence[Loader],
         generator: Callable[[], protocols.Generator],
         options: Options | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.store = store
         self.encoder = encoder
         self.chunker = chunker
         self.loaders = loaders
         self.options = options or Options()
+        self.reranker = reranker
         self._make_generator = generator
         self._generator: protocols.Generator | None = None
         self._making = threading.Lock()
@@ -288,24 +299,59 @@ class Pipeline:
     def search(
         self, query: str, *, k: int | None = None, where: Filter | None = None, mode: Mode | None = None
     ) -> SearchResult:
-        """The best passages for `query`. `where` limits the documents, inside the engine and on every leg."""
-        mode = mode or self.options.mode
+        """The best passages to read for `query`. `where` limits the documents, inside the engine and on every leg.
+
+        Both legs are fused, the reranker (if there is one) reads the first of them again, and what is read together is
+        put together: see `pincite.retrieve`, `pincite.protocols.Reranker` and `pincite.reading`. A reranker that fails
+        leaves the order as it was, and a note says so. How far the encoder's vocabulary reads the query decides how
+        much the dense leg counts in fusion (docs/decisions/0010).
+        """
+        options = self.options
+        mode = mode or options.mode
+        k = options.k if k is None else k
         if not query.strip():
             return SearchResult(query, (), {}, notes=("the query is empty",))
         started = time.perf_counter()
         vector = self._query_vector(query) if mode != "bm25" else None
+        read = self.encoder.reads(query) if mode == "hybrid" and options.fusion == "zscore" else 1.0
         encoded = time.perf_counter() - started
+        # Neighbours become one passage: more are found than are read.
+        pool = k * POOL if options.merge or options.per_document else k
         result = retrieve(
             self.store,
             query,
             vector,
-            k=self.options.k if k is None else k,
+            k=max(pool, self.reranker.depth if self.reranker else 0),
             mode=mode,
-            depth=self.options.depth,
-            rrf_k=self.options.rrf_k,
+            depth=options.depth,
+            fusion=options.fusion,
+            dense_weight=options.dense_weight * read**2,
+            rrf_k=options.rrf_k,
             where=where,
         )
-        return replace(result, timings={"encode": encoded, **result.timings})
+        notes = list(result.notes)
+        if read < UNREAD:
+            notes.append("dense: the encoder's vocabulary knows less than half of this query; words decide")
+        timings = {"encode": encoded, **result.timings}
+        passages: Sequence[Passage] = result.passages
+        if self.reranker is not None:
+            started = time.perf_counter()
+            try:
+                passages, remarks = self.reranker.rerank(query, passages)
+                notes.extend(remarks)
+            except BackendError as error:
+                notes.append(f"{self.reranker.name}: failed, the order is that of the first stage: {error}")
+            timings["rerank"] = time.perf_counter() - started
+        started = time.perf_counter()
+        arranged, remarks = arrange(
+            passages,
+            k=k,
+            document_of=self.store.get_document,
+            merge=options.merge,
+            per_document=options.per_document,
+        )
+        timings["arrange"] = time.perf_counter() - started
+        return replace(result, passages=arranged, timings=timings, notes=(*notes, *remarks))
 
     def ask(self, question: str, *, k: int | None = None, where: Filter | None = None) -> Answer:
         """Answer from the documents, with checked citations, or abstain and say why."""
@@ -427,7 +473,9 @@ class Pipeline:
                 return "The index is empty: add documents first."
             return "No document matches the filter: there is nothing to answer from."
         nearest = max((hit.score for hit in found.legs.get("dense", ())), default=0.0)
-        if nearest >= RELEVANT_COSINE or words_in_common(question, found.passages) >= RELEVANT_WORDS:
+        if self.encoder.reads(question) < UNREAD:
+            nearest = 0.0  # vectors of what was not read are near everything
+        if nearest >= RELEVANT_COSINE or words_in_common(question, _as_found(found.passages)) >= RELEVANT_WORDS:
             return ""
         everything = f"the {_count(self.store.document_count, 'document')} of the index"
         searched = "the documents that the filter admits" if where else everything
@@ -484,6 +532,8 @@ class Pipeline:
         """Release the index, and the generator's model. Idempotent."""
         if self._generator is not None:
             self._generator.close()
+        if self.reranker is not None:
+            self.reranker.close()
         self.store.close()
 
 
@@ -517,7 +567,8 @@ class _Batch:
         parts = []
         for start in range(0, len(work), _BATCH):
             part = work[start : start + _BATCH]
-            parts.append(self._encoder.encode_passages([encoded_text(c.headings, c.text) for _, c in part]))
+            texts = [encoded_text(c.headings, c.text, c.before, c.after) for _, c in part]
+            parts.append(self._encoder.encode_passages(texts))
             self._listener.encoded(part[-1][0].uri, min(start + _BATCH, len(work)), len(work))
         if not self._waiting:
             return
@@ -578,8 +629,11 @@ def copy_documents(
 
 
 def lexical_context(document: Document, chunk: Chunk) -> str:
-    """What the lexical leg searches with a chunk beside its text: the document's title and the headings above."""
-    return f"{document.title}\n{context_text(chunk.headings, chunk.text)}"
+    """What the lexical leg searches with a chunk beside its text: the document's title, the headings above, a header.
+
+    A row of a table is asked for by the names of its columns, which stand in `Chunk.before` alone.
+    """
+    return f"{document.title}\n{context_text(chunk.headings, chunk.text)}\n{chunk.before}"
 
 
 def probe_vectors(encoder: Encoder) -> Matrix:
@@ -639,6 +693,17 @@ def _unproved(text: str, citations: Sequence[Citation]) -> list[str]:
     if not bare:
         return []
     return [f"{_count(len(bare), 'sentence')} of the answer names no source and is not proved: {bare[0][:80]!r}"]
+
+
+def _as_found(passages: Sequence[Passage]) -> list[Passage]:
+    """The chunks that were found, of passages that are read wider: what the gate's thresholds were measured on."""
+    chunks = []
+    for passage in passages:
+        chunk = passage.chunk
+        for start, end in passage.found or ((chunk.start, chunk.end),):
+            text = chunk.text[start - chunk.start : end - chunk.start]
+            chunks.append(replace(passage, chunk=replace(chunk, text=text, start=start, end=end)))
+    return chunks
 
 
 def _insufficient(found: SearchResult) -> str:

@@ -24,7 +24,9 @@ __all__ = [
     "Encoder",
     "EncoderIdentity",
     "Generator",
+    "IndexReport",
     "Loader",
+    "Recall",
     "Reranked",
     "Reranker",
     "Source",
@@ -86,8 +88,8 @@ class Chunker(Protocol):
         """Chunks in reading order with ordinals from 0.
 
         For every chunk ``document.text[chunk.start:chunk.end] == chunk.text``, the text is not blank, it does not
-        begin or end with white space, no cut falls inside a grapheme cluster, and heading context plus text are
-        within the token budget. Every character that is not white space is in some chunk.
+        begin or end with white space, no cut falls inside a grapheme cluster, and headings, `before`, text and
+        `after` together are within the token budget. Every character that is not white space is in some chunk.
         """
         ...
 
@@ -116,6 +118,37 @@ class StoreHeader:
     created_at: str = ""  #: ISO 8601 in UTC
 
 
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """How much of the exact result an index finds, measured with queries made of the stored vectors."""
+
+    recall: float  #: mean recall@k over the queries, in [0, 1]
+    low: float  #: of its 95 % interval
+    high: float
+    k: int
+    queries: int
+    points: int  #: chunks in the index when it was measured
+    p50_ms: float  #: milliseconds of a search, the median
+    p99_ms: float
+    exact_p50_ms: float
+    exact_p99_ms: float
+    measured_at: str  #: ISO 8601 in UTC
+
+
+@dataclass(frozen=True, slots=True)
+class IndexReport:
+    """How vectors are searched."""
+
+    kind: str  #: in the settings
+    search: str  #: in words, what a search does now
+    points: int
+    indexed: int  #: chunks in the approximate index; the others are searched exactly
+    beam: str  #: how wide the search is, in words; empty when it is exact
+    recall_floor: float
+    recall: Recall | None  #: when it was built; None where nothing is built or nothing was measured
+    notes: tuple[str, ...]  #: what a user should know: why it is exact, what is damaged, what to run
+
+
 @runtime_checkable
 class Encoder(Protocol):
     """Turns text into vectors. Queries and passages have separate methods: prefixes, or two towers."""
@@ -133,6 +166,10 @@ class Encoder(Protocol):
     @property
     def max_tokens(self) -> int:
         """The most content tokens (special tokens not counted) of one passage; what is beyond is not encoded."""
+        ...
+
+    def reads(self, text: str) -> float:
+        """The share of the letters of `text` that the encoder's vocabulary knows, in [0, 1]; 1 where all is read."""
         ...
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
@@ -215,12 +252,21 @@ class Store(Protocol):
         """A document with its text; None if the version is not kept."""
         ...
 
-    def search_dense(self, vector: Matrix, k: int, where: Filter | None = None) -> list[Hit]:
-        """The k nearest chunks by cosine similarity, best first; ties by chunk order. Shape of vector: (dimension,)."""
+    def search_dense(self, vector: Matrix, k: int, where: Filter | None = None, *, exact: bool = False) -> list[Hit]:
+        """The k nearest chunks by cosine similarity, best first; ties by chunk order. Shape of vector: (dimension,).
+
+        Where an approximate index was built, chunks may be missed, and others take their places: the scores are exact
+        and min(k, chunks that match) come back in any case. `exact` goes round the index.
+        """
         ...
 
     def search_lexical(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
-        """The k best chunks by BM25, best first. Empty when no term of the query is in the index."""
+        """The k best chunks by BM25, best first. Empty when no term of the query is in the index.
+
+        ``Σ idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length)) · (k3 + 1) · n / (k3 + n)`` over the terms of the
+        query, k1 = 1.2, b = 0.75, k3 = 8, where n is how often the query holds the term.
+        Source: Robertson and Zaragoza 2009, equation 3.15; Robertson et al. 1994 for k3.
+        """
         ...
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage]:
@@ -229,6 +275,14 @@ class Store(Protocol):
 
     def chunks(self, document_id: str) -> list[Chunk]:
         """The current chunks of a document, in order."""
+        ...
+
+    def vectors(self, chunk_ids: Sequence[str]) -> Matrix:
+        """The stored vectors of chunks: float32, shape (len(chunk_ids), dimension), in the order given.
+
+        Rows have length 1. An id that names no current chunk (gone since, still being written, malformed) has a row of
+        zeros: rows and ids stay together, and what is gone is similar to nothing. An id given twice has two rows.
+        """
         ...
 
     @property
@@ -247,6 +301,17 @@ class Store(Protocol):
 
     def optimize(self) -> bool:
         """Build whatever makes searching fast. May block the whole process. True if anything was done."""
+        ...
+
+    def index_report(self) -> IndexReport:
+        """How vectors are searched, and what was measured of it."""
+        ...
+
+    def measure_recall(self, queries: int = 200, seed: int = 0) -> Recall | None:
+        """Recall@10 of `search_dense` against the exact result, now. None when every search is exact, or none can be.
+
+        Queries are made of stored vectors drawn with `seed`; fewer than `queries` are asked when they take too long.
+        """
         ...
 
     def check(self) -> list[str]:

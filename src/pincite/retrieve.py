@@ -7,16 +7,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from pincite.errors import InputError
-from pincite.fusion import reciprocal_rank_fusion
+from pincite.fusion import reciprocal_rank_fusion, standardized_sum
 from pincite.types import Hit, SearchResult
 
 if TYPE_CHECKING:
     from pincite.protocols import Matrix, Store
     from pincite.types import Filter
 
-__all__ = ["Mode", "retrieve"]
+__all__ = ["Fusion", "Mode", "retrieve"]
 
 Mode = Literal["hybrid", "dense", "bm25"]
+Fusion = Literal["zscore", "rrf"]
 
 
 def retrieve(
@@ -26,20 +27,28 @@ def retrieve(
     *,
     k: int = 10,
     mode: Mode = "hybrid",
-    depth: int = 100,
+    depth: int = 200,
+    fusion: Fusion = "zscore",
+    dense_weight: float = 0.45,
     rrf_k: int = 10,
     where: Filter | None = None,
 ) -> SearchResult:
     """The k best passages for `query`, whose vector is `vector` (dimension,); both legs see one state of the store.
 
-    Each leg gives its first `depth` hits (at least k), filtered by `where` inside the engine, and reciprocal rank
-    fusion combines them. A `mode` of one leg leaves the other out; ``bm25`` needs no vector. Fewer than k passages
-    come back only when fewer match. Raises InputError if k or depth is below 1.
+    Each leg gives its first `depth` hits (at least k), filtered by `where` inside the engine. ``zscore`` fuses them by
+    the sum of their standardized scores, the dense leg weighted by `dense_weight` in [0, 1] and the lexical by the rest
+    of 1; ``rrf`` by reciprocal rank with the constant `rrf_k`. A `mode` of one leg leaves the other out; ``bm25`` needs
+    no vector. Fewer than k passages come back only when fewer match. Raises InputError if k or depth is below 1, for a
+    weight outside [0, 1] and for an unknown mode or fusion.
     """
     if k < 1 or depth < 1:
         raise InputError(f"k and depth must be at least 1, got k={k}, depth={depth}")
     if mode not in ("hybrid", "dense", "bm25"):
         raise InputError(f"mode must be hybrid, dense or bm25, got {mode!r}")
+    if fusion not in ("zscore", "rrf"):
+        raise InputError(f"fusion must be zscore or rrf, got {fusion!r}")
+    if not 0 <= dense_weight <= 1:
+        raise InputError(f"dense_weight must be in [0, 1], got {dense_weight}")
     depth = max(depth, k)
     timings: dict[str, float] = {}
     legs: dict[str, tuple[Hit, ...]] = {}
@@ -59,7 +68,12 @@ def retrieve(
             legs["dense"] = tuple(store.search_dense(vector, depth, where))
             timings["dense"] = time.perf_counter() - started
         started = time.perf_counter()
-        best = reciprocal_rank_fusion(legs, k=rrf_k, limit=k) if mode == "hybrid" else list(legs[mode][:k])
+        if mode != "hybrid":
+            best = list(legs[mode][:k])
+        elif fusion == "rrf":
+            best = reciprocal_rank_fusion(legs, k=rrf_k, limit=k)
+        else:
+            best = standardized_sum(legs, {"bm25": 1 - dense_weight, "dense": dense_weight}, limit=k)
         timings["fuse"] = time.perf_counter() - started
         started = time.perf_counter()
         found = store.passages(best)

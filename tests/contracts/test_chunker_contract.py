@@ -14,6 +14,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer as RustTokenizer
 
 from pincite.chunkers.context import encoded_text
+from pincite.chunkers.parent_child import ParentChildChunker
+from pincite.chunkers.sentence_window import SentenceWindowChunker
+from pincite.chunkers.sentences import SentenceChunker
 from pincite.chunkers.structure import StructureChunker
 from pincite.chunkers.window import WindowChunker
 from pincite.errors import ConfigError
@@ -81,8 +84,19 @@ CHUNKERS: dict[str, Callable[[Tokenizer, int], Chunker]] = {
     "window-overlap": lambda tokenizer, size: WindowChunker(tokenizer, size=size, overlap=size // 3),
     "window-overlap-most": lambda tokenizer, size: WindowChunker(tokenizer, size=size, overlap=size - 1),
     "structure": lambda tokenizer, size: StructureChunker(tokenizer, size=size),
-    "structure-overlap": lambda tokenizer, size: StructureChunker(tokenizer, size=size, overlap_sentences=2),
+    "structure-overlap": lambda tokenizer, size: StructureChunker(
+        tokenizer, size=size, overlap_sentences=2 if size != 2 and size != 1 else 0
+    ),
+    "sentences": lambda tokenizer, size: SentenceChunker(tokenizer, size=size),
+    "sentences-overlap": lambda tokenizer, size: SentenceChunker(
+        tokenizer, size=size, overlap_sentences=3 if size > 3 else 0
+    ),
+    "sentence-window": lambda tokenizer, size: SentenceWindowChunker(tokenizer, size=size, window=2),
+    "parent-child": lambda tokenizer, size: ParentChildChunker(tokenizer, size=size, parent_size=max(2, size) * 3),
+    "parent-child-near": lambda tokenizer, size: ParentChildChunker(tokenizer, size=size, parent_size=max(1, size) + 1),
 }
+#: Which recipes follow the headings: none of their chunks reaches over one of its own level or further out.
+STRUCTURED = (StructureChunker, SentenceWindowChunker, ParentChildChunker)
 
 every = pytest.mark.parametrize(
     ("make", "tokenizer"),
@@ -122,7 +136,10 @@ PIECES = [
     "\u2028",
     "```py\na = 1\n\nb = 2\n```\n",
     "```\n",
+    "~~~~ text\n    indented | a\n```\n\nmore\n~~~~\n",
     "| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "Table 1\n| a | b |\n| c | d |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |\n",
+    "\nname | unit | value\nlow | s | 1\nhigh | ms | 2\nmean | ms | 3\n",
     "(a) first; or\n(b) second;\n",
     '{"key":[1,2,3]},',
     "x" * 40,
@@ -183,9 +200,16 @@ def check(doc: Document, chunker: Chunker, tokenizer: Tokenizer, size: int) -> l
             before = chunks[ordinal - 1]
             assert before.start < chunk.start
             assert before.end < chunk.end
-        tokens = len(tokenizer.spans(encoded_text(chunk.headings, chunk.text)))
+        encoded = encoded_text(chunk.headings, chunk.text, chunk.before, chunk.after)
+        assert encoded.endswith(chunk.reading)
+        tokens = len(tokenizer.spans(encoded))
         assert tokens <= size or len(chunk.text) == 1, (tokens, chunk)
-        for cut in (chunk.start, chunk.end):
+        parent = chunk.parent or (chunk.start, chunk.end)
+        assert 0 <= parent[0] <= chunk.start < chunk.end <= parent[1] <= len(text)
+        assert chunk.parent != (chunk.start, chunk.end)
+        assert not text[parent[0]].isspace()
+        assert not text[parent[1] - 1].isspace()
+        for cut in (chunk.start, chunk.end, *parent):
             if cut not in clusters or text[cut - 1].isspace() or text[cut].isspace():
                 continue
             a, b = clusters[cut]
@@ -196,7 +220,7 @@ def check(doc: Document, chunker: Chunker, tokenizer: Tokenizer, size: int) -> l
         if chunk.headings:  # the inner end of the headings in force where the chunk's own words begin
             paths = [doc.heading_path(at) for at in (chunk.start, *(heading.start for heading in within))]
             assert any(path[-len(chunk.headings) :] == chunk.headings for path in paths)
-        if isinstance(chunker, StructureChunker):
+        if isinstance(chunker, STRUCTURED):
             assert all(above and heading.level > above[-1].level for heading in within), chunk
     missing = [i for i, c in enumerate(text) if not covered[i] and not c.isspace()]
     assert not missing
@@ -230,8 +254,10 @@ def test_one_piece_many_times(make: Callable[[Tokenizer, int], Chunker], tokeniz
 
 @every
 def test_short_document_is_one_chunk(make: Callable[[Tokenizer, int], Chunker], tokenizer: Tokenizer) -> None:
-    (chunk,) = make(tokenizer, 200).chunk(document("\n  One sentence. And another.\n"))
-    assert (chunk.text, chunk.start, chunk.end) == ("One sentence. And another.", 3, 29)
+    chunker = make(tokenizer, 200)
+    text = "One sentence." if isinstance(chunker, SentenceWindowChunker) else "One sentence. And another."
+    (chunk,) = chunker.chunk(document(f"\n  {text}\n"))
+    assert (chunk.text, chunk.start, chunk.end) == (text, 3, 3 + len(text))
 
 
 @every
@@ -273,10 +299,15 @@ UNITS = [
     " ",
     "# H\n",
     "| r |\n",
+    "r | s\n",
+    "```\na\n",
+    "```\na\n```\n",
+    "| h | i |\n|---|---|\n| r | s |\n\n",
+    "No. ",
 ]
 
 
-@pytest.mark.parametrize("name", ["window", "window-overlap", "structure", "structure-overlap"])
+@pytest.mark.parametrize("name", sorted(CHUNKERS.keys() - {"window-overlap-most", "parent-child-near"}))
 @pytest.mark.parametrize("unit", UNITS)
 def test_work_is_linear(name: str, unit: str) -> None:
     """Twice the text costs little more than twice the tokenizing, and each character is seen a few times only."""

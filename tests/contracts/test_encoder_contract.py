@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
+import shutil
+import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -12,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pincite.encoders.cached import CachedEncoder
 from pincite.encoders.minilm import minilm
 from pincite.protocols import Encoder, EncoderIdentity, Tokenizer
 from toys import ToyEncoder
@@ -32,7 +36,22 @@ def bundled() -> Encoder:
     return minilm(threads=1)
 
 
-ENCODERS: dict[str, Callable[[], Encoder]] = {"toy": ToyEncoder, "minilm": bundled, "torch": torch_minilm}
+@lru_cache(maxsize=1)
+def kept() -> Encoder:
+    """The toy with its vectors on disk: most of the battery asks for the same texts again."""
+    folder = Path(tempfile.mkdtemp())
+    encoder = CachedEncoder(ToyEncoder(), folder)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(encoder.close)
+    return encoder
+
+
+ENCODERS: dict[str, Callable[[], Encoder]] = {
+    "toy": ToyEncoder,
+    "minilm": bundled,
+    "torch": torch_minilm,
+    "cached": kept,
+}
 
 
 @pytest.fixture(params=ENCODERS)

@@ -16,6 +16,7 @@ from pincite.analysis import LANGUAGES
 from pincite.errors import InputError, StoreError
 from pincite.protocols import Store, StoreHeader
 from pincite.store.edge import EdgeStore
+from pincite.store.plan import IndexOptions
 from pincite.types import Document, Hit, MetadataValue, StoredDocument
 from toys import ToyEncoder, copy_index, make_chunks, make_document, toy_header
 
@@ -25,7 +26,7 @@ ENCODER = ToyEncoder(8)
 class Kind(Protocol):
     def create(self, folder: Path, header: StoreHeader) -> Store: ...
 
-    def open(self, folder: Path) -> Store: ...
+    def open(self, folder: Path, *, index: IndexOptions | None = None) -> Store: ...
 
 
 KINDS: dict[str, type[Kind]] = {"edge": EdgeStore}
@@ -204,6 +205,33 @@ def test_a_query_of_another_shape_is_refused(shelf: Shelf) -> None:
             shelf.store.search_dense(np.ones(shape, np.float32), 3)
 
 
+def test_vectors_come_as_unit_rows_in_the_order_asked(shelf: Shelf) -> None:
+    document = shelf.put("a\nb\nc", vectors=[[3.0, 4.0] + [0] * 6, unit(2), [0] * 7 + [-1e-20]])
+    ids = [chunk.id for chunk in shelf.store.chunks(document.id)]
+    stored = np.array([[0.6, 0.8] + [0] * 6, unit(2), [0] * 7 + [-1.0]], np.float32)
+    found = shelf.store.vectors(ids)
+    assert (found.dtype, found.shape) == (np.float32, (3, 8))
+    np.testing.assert_allclose(found, stored, atol=1e-6)
+    order = [2, 0, 0, 1]
+    np.testing.assert_array_equal(shelf.store.vectors([ids[n] for n in order]), found[order])
+    assert shelf.store.vectors([]).shape == (0, 8)
+    # What a search says of a chunk is what its row says.
+    query = np.array([1, 2, 3, 0, 0, 0, 0, 1], np.float32)
+    for hit in shelf.store.search_dense(query, 3):
+        row = shelf.store.vectors([hit.chunk_id])[0]
+        assert float(row @ query / np.linalg.norm(query)) == pytest.approx(hit.score, abs=1e-6)
+
+
+def test_a_chunk_that_is_not_there_has_a_row_of_zeros(shelf: Shelf) -> None:
+    document = shelf.put("old", vectors=[unit(1)])
+    ticket = shelf.stage(replace(make_document("new"), version=2), [unit(3)])
+    old, new = f"{document.id}.1.0", f"{document.id}.2.0"
+    strange = ["", ".", "..", "none.1.0", f"{document.id}.1.1", f"{document.id}.1.-1", f"{document.id}.1.{2**40}"]
+    assert shelf.store.vectors([old, new]).tolist() == [unit(1), [0.0] * 8]
+    shelf.store.commit([ticket])
+    assert shelf.store.vectors([old, *strange, new]).tolist() == [[0.0] * 8] * 8 + [unit(3)]
+
+
 BAD_VECTORS: list[tuple[list[list[float]], str]] = [
     ([unit(0), [0.0] * 8], "zero"),
     ([unit(0), [np.nan] + [0.0] * 7], "NaN"),
@@ -252,6 +280,30 @@ def test_bm25_scores_are_those_of_the_formula(shelf: Shelf) -> None:
     hits = shelf.store.search_lexical("apple", 5)
     assert shelf.texts(hits) == lines[:2]
     assert [hit.score for hit in hits] == pytest.approx([score(2, 3), score(1, 2)], rel=1e-3)
+
+
+def test_a_word_that_the_query_repeats_counts_more_but_not_as_often_as_it_is_said(shelf: Shelf) -> None:
+    texts = ["rain falls on Oslo", "sun shines on Rome", "rain and sun, rain and sun", "nothing of the kind"]
+    for number, text in enumerate(texts):
+        shelf.put(text, f"toy:{number}")
+
+    def scores(query: str, k: int = 10) -> dict[str, float]:
+        return {hit.chunk_id: hit.score for hit in shelf.store.search_lexical(query, k)}
+
+    rain, sun, both = scores("rain"), scores("sun"), scores("rain sun")
+    assert both == pytest.approx({name: rain.get(name, 0) + sun.get(name, 0) for name in {*rain, *sun}}, rel=1e-5)
+    for times in (2, 5, 40):
+        weight = 9 * times / (8 + times)
+        expected = {name: weight * rain.get(name, 0) + sun.get(name, 0) for name in {*rain, *sun}}
+        found = scores("rain " * times + "sun")
+        assert found == pytest.approx(expected, rel=1e-5)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+    # Fewer wanted is the beginning of more.
+    assert list(scores("sun rain rain", 1)) == list(scores("sun rain rain", 10))[:1]
+    # Only a stop word is repeated, and a word that is nowhere: neither says anything.
+    assert scores("the the the rain") == pytest.approx(rain, rel=1e-5)
+    assert scores("zebra zebra rain") == pytest.approx(rain, rel=1e-5)
+    assert scores("zebra zebra") == {}
 
 
 FOUND = [
@@ -890,3 +942,217 @@ def test_readers_always_see_exactly_one_version(shelf: Shelf) -> None:
     assert writes >= 5
     assert min(looks) >= 5
     assert shelf.store.check() == []
+
+
+# Vector indexes: the same answers, only sooner
+
+DIMENSION = 64
+DOCUMENTS, LINES = 30, 100
+
+#: What each kind is asked with, in a size where it is really built.
+INDEXES = {
+    kind: IndexOptions(kind, exact_until=1000, recall_floor=0.95)
+    for kind in ("exact", "hnsw", "int8", "pq", "binary", "ivfpq")
+}
+
+
+def clustered(count: int, seed: int) -> np.ndarray:
+    """Unit vectors around 40 centres, no two alike."""
+    random = np.random.default_rng(seed)
+    centres = np.random.default_rng(0).normal(size=(40, DIMENSION))
+    made = centres[random.integers(0, 40, count)] + 0.7 * random.normal(size=(count, DIMENSION))
+    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+
+
+class Large:
+    """A store with thousands of chunks, and a plain array of the same vectors beside it."""
+
+    def __init__(self, kind: type[Kind], folder: Path, options: IndexOptions) -> None:
+        self.kind, self.folder, self.options = kind, folder, options
+        self.store = kind.open(folder, index=options)
+        self.vectors: dict[str, np.ndarray] = {}
+        for document in self.store.documents():
+            names = [f"{document.id}.{document.version}.{n}" for n in range(document.chunks)]
+            self.vectors.update(zip(names, self.store.vectors(names), strict=True))
+
+    def put(self, uri: str, vectors: np.ndarray, metadata: Mapping[str, MetadataValue] | None = None) -> list[str]:
+        document = make_document("\n".join(f"line {n}" for n in range(len(vectors))), uri, metadata=metadata)
+        document = replace(document, version=self.store.next_version(document.id))
+        ticket = self.store.stage(document)
+        chunks = make_chunks(document)
+        self.store.stage_chunks(ticket, chunks, [""] * len(chunks), vectors)
+        self.store.commit([ticket])
+        self.vectors = {n: v for n, v in self.vectors.items() if not n.startswith(f"{document.id}.")}
+        self.vectors.update(zip([chunk.id for chunk in chunks], vectors, strict=True))
+        return [chunk.id for chunk in chunks]
+
+    def remove(self, document_id: str) -> None:
+        assert self.store.remove(document_id)
+        self.vectors = {n: v for n, v in self.vectors.items() if not n.startswith(f"{document_id}.")}
+
+    def truth(self, query: np.ndarray, k: int) -> list[str]:
+        """The k nearest by plain arithmetic."""
+        names = list(self.vectors)
+        scores = np.array([self.vectors[name] for name in names]) @ query
+        return [names[n] for n in np.argsort(-scores, kind="stable")[:k]]
+
+    def recall(self, count: int = 60) -> float:
+        queries = clustered(count, seed=99)
+        found = [{hit.chunk_id for hit in self.store.search_dense(query, 10)} for query in queries]
+        return float(np.mean([len(a & set(self.truth(q, 10))) / 10 for a, q in zip(found, queries, strict=True)]))
+
+    def lost(self) -> list[str]:
+        """Chunks that are not the best answer to their own vector, nor tie with it."""
+        return [
+            name
+            for name, vector in self.vectors.items()
+            if (best := self.store.search_dense(vector, 1)[0]).chunk_id != name and best.score < 1 - 1e-6
+        ]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """3,000 chunks, nothing built."""
+    folder = tmp_path_factory.mktemp("filled") / "index"
+    KINDS["edge"].create(folder, toy_header(ToyEncoder(DIMENSION))).close()
+    large = Large(KINDS["edge"], folder, IndexOptions())
+    for n in range(DOCUMENTS):
+        large.put(f"toy:{n}", clustered(LINES, seed=n))
+    large.store.close()
+    return folder
+
+
+@pytest.fixture(scope="module", params=INDEXES)
+def optimized(request: pytest.FixtureRequest, filled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the vector index of each kind, made once."""
+    folder = tmp_path_factory.mktemp("large") / request.param
+    copy_index(filled, folder)
+    with KINDS["edge"].open(folder, index=INDEXES[request.param]) as store:
+        assert store.needs_optimizing() == (request.param != "exact")
+        assert store.optimize()
+        assert not store.needs_optimizing()
+        assert not store.optimize()
+    return folder
+
+
+@pytest.fixture
+def large(optimized: Path, tmp_path: Path) -> Iterator[Large]:
+    folder = tmp_path / "index"
+    copy_index(optimized, folder)
+    large = Large(KINDS["edge"], folder, INDEXES[optimized.name])
+    yield large
+    large.store.close()
+
+
+def test_an_index_finds_what_arithmetic_finds(large: Large) -> None:
+    store, kind = large.store, large.options.kind
+    report = store.index_report()
+    assert (report.kind, report.points) == (kind, DOCUMENTS * LINES)
+    assert report.notes == ()
+    if kind == "exact":
+        assert (report.search, report.indexed, report.recall) == ("exact (recall 1)", 0, None)
+        assert store.measure_recall(20) is None
+    else:
+        assert report.indexed == DOCUMENTS * LINES
+        assert report.search != "exact (recall 1)"
+        assert report.beam
+        assert report.recall is not None
+        assert report.recall.recall >= 0.95
+        assert report.recall.queries == 300
+        measured = store.measure_recall(50, seed=3)
+        assert measured is not None
+        assert (measured.queries, measured.k, measured.points) == (50, 10, DOCUMENTS * LINES)
+        assert 0.8 <= measured.low <= measured.recall <= measured.high <= 1
+    assert large.recall() >= (1 if kind == "exact" else 0.95)
+    for query in clustered(20, seed=7):
+        assert [hit.chunk_id for hit in store.search_dense(query, 10, exact=True)] == large.truth(query, 10)
+
+
+def test_scores_are_those_of_the_vectors_not_of_codes(large: Large) -> None:
+    for query in clustered(20, seed=5):
+        hits = large.store.search_dense(query * 3, 20)
+        assert [hit.score for hit in hits] == pytest.approx([large.vectors[h.chunk_id] @ query for h in hits], abs=1e-5)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_more_than_the_beam_or_the_index_gives_all_there_is(large: Large) -> None:
+    query = clustered(1, seed=1)[0]
+    for k in (500, 1500, 2999, 3000, 3001, 10_000, 2**40):
+        hits = large.store.search_dense(query, k)
+        assert len(hits) == len({hit.chunk_id for hit in hits}) == min(k, DOCUMENTS * LINES)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    large.remove(large.store.documents()[0].id)
+    large.put("toy:late", clustered(7, seed=77))
+    for k in (1, 50, 2906, 2907, 2908, 10_000):
+        assert len(large.store.search_dense(query, k)) == min(k, 2907)
+
+
+def test_filters_act_before_the_top_k_in_every_index(large: Large) -> None:
+    query = clustered(1, seed=1)[0]
+    worst = [-query, -query + 0.1 * clustered(1, 2)[0], -query + 0.2 * clustered(1, 3)[0]]
+    far = large.put("toy:far", np.array([v / np.linalg.norm(v) for v in worst], np.float32), {"team": "hr"})
+    for _ in range(2):  # outside the index, and in it
+        hits = large.store.search_dense(query, 3, {"team": "hr"})
+        assert [hit.chunk_id for hit in hits] == [name for name in large.truth(query, 9999) if name in far]
+        some = large.store.search_dense(query, 10, {"uri": ["toy:3", "toy:4"]})
+        ids = {each.id for each in large.store.documents() if each.uri in ("toy:3", "toy:4")}
+        wanted = [name for name in large.truth(query, 9999) if name.partition(".")[0] in ids][:10]
+        assert [hit.chunk_id for hit in some] == wanted
+        large.store.optimize()
+
+
+def test_what_changes_after_the_build_is_seen_at_once(large: Large) -> None:
+    fresh = clustered(5, seed=500)
+    names = large.put("toy:fresh", fresh)
+    assert [large.store.search_dense(vector, 1)[0].chunk_id for vector in fresh] == names
+    old = large.store.documents()[3]
+    lines = [f"{old.id}.1.{n}" for n in range(LINES)]
+    gone = large.store.vectors(lines)
+    large.remove(old.id)
+    for vector in gone[:20]:
+        hits = large.store.search_dense(vector, 200)
+        assert len(hits) == 200
+        assert not {hit.chunk_id for hit in hits} & set(lines)
+    ticket = large.store.stage(make_document("a", "toy:staged"))
+    large.store.stage_chunks(ticket, make_chunks(make_document("a", "toy:staged")), [""], fresh[:1])
+    assert large.store.search_dense(fresh[0], 2)[0].chunk_id == names[0]
+    assert all(hit.chunk_id in large.vectors for hit in large.store.search_dense(fresh[0], 5))
+    assert large.store.check() == []
+
+
+def test_every_vector_finds_itself_after_half_were_deleted_and_put_back(large: Large) -> None:
+    """Before the index is built anew, after it, and after opening."""
+    for n, document in enumerate(large.store.documents()):
+        if n % 2:
+            vectors = large.store.vectors([f"{document.id}.1.{line}" for line in range(LINES)])
+            large.remove(document.id)
+            large.put(document.uri, vectors)
+    assert large.lost() == []
+    assert large.recall() >= 0.9
+    if large.options.kind != "exact":
+        large.store.optimize()
+        report = large.store.index_report()
+        assert report.indexed >= DOCUMENTS * LINES / 2
+        assert large.recall() >= 0.95
+        assert large.lost() == []
+    large.store.close()
+    large.store = large.kind.open(large.folder, index=large.options)
+    assert large.lost() == []
+    assert large.store.check() == []
+
+
+def test_another_kind_takes_the_place_of_the_one_that_was_built(filled: Path, tmp_path: Path) -> None:
+    """Through all of them and back, without losing a chunk."""
+    folder = tmp_path / "index"
+    copy_index(filled, folder)
+    for kind in ("hnsw", "ivfpq", "exact", "int8"):
+        large = Large(KINDS["edge"], folder, INDEXES[kind])
+        assert large.store.optimize(), kind
+        assert large.store.index_report().notes == (), kind
+        assert len(large.vectors) == large.store.point_count == DOCUMENTS * LINES
+        assert large.recall(20) >= 0.95
+        assert large.store.check() == []
+        assert len(large.store.search_lexical("line", 10_000)) == DOCUMENTS * LINES
+        large.store.close()
+        assert len(list(folder.glob("points-*"))) == 1
+        assert len(list(folder.glob("ivfpq-*"))) == (kind == "ivfpq")

@@ -21,6 +21,7 @@ import pytest
 from pincite.store import edge
 from pincite.store.catalogue import Catalogue
 from pincite.store.edge import EdgeStore
+from pincite.store.plan import IndexOptions
 from pincite.types import Document
 from toys import ToyEncoder, copy_index, make_chunks, make_document, toy_header
 
@@ -39,6 +40,7 @@ SCENARIOS: dict[str, frozenset[str]] = {
     "both": frozenset({NEW.text, STEADY.text, EXTRA.text}),
     "exchange": frozenset({EXTRA.text}),
     "recover": BEFORE,
+    "rebuild": BEFORE,
     "create": frozenset({STEADY.text}),
 }
 
@@ -65,12 +67,14 @@ def run_scenario(folder: Path, name: str) -> None:
         with EdgeStore.create(folder, toy_header(ENCODER)) as store:
             store.commit([stage(store, STEADY)])
         return
-    with EdgeStore.open(folder) as store:
+    with EdgeStore.open(folder, index=IndexOptions("int8", exact_until=1) if name == "rebuild" else None) as store:
         match name:
             case "remove":
                 assert store.remove(OLD.id)
             case "both":
                 store.commit([stage(store, NEW), stage(store, EXTRA)])
+            case "rebuild":
+                assert store.optimize()
             case "exchange":
                 store.give_place_to(folder.with_name(folder.name + ".new"))
 
@@ -83,7 +87,7 @@ class Ticking:
         self._tick = tick
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("update", "flush", "close"):
+        if name in ("update", "flush", "close", "optimize"):
             self._tick(name)
         return getattr(self._shard, name)
 
@@ -102,18 +106,15 @@ def tick_before_writes(tick: Callable[[str], None], patch: Callable[[Any, str, A
 
     for owner, name in (
         (Catalogue, "_transaction"),
-        (edge, "_create_shard"),
+        (edge, "create_shard"),
+        (edge, "copy_shard"),
         (shutil, "rmtree"),
         (Path, "rename"),
         (Path, "replace"),
     ):
         ticking(owner, name)
-    init = EdgeStore.__init__
-
-    def wrapped_init(self: EdgeStore, folder: Path, lock: Any, catalogue: Any, shard: Any) -> None:
-        init(self, folder, lock, catalogue, Ticking(shard, tick))  # type: ignore[arg-type]
-
-    patch(EdgeStore, "__init__", wrapped_init)
+    load = edge.load_shard
+    patch(edge, "load_shard", lambda *args: Ticking(load(*args), tick))
 
 
 def state(folder: Path) -> State | None:

@@ -15,10 +15,12 @@ ROOT = Path(pincite.__file__).parent
 #: Parts of pincite, lowest first. A module imports from its own layer's files only where `WITHIN` says so, and else
 #: from layers before its own. A folder's name stands for everything in it.
 LAYERS = (
-    ("types", "errors", "analysis", "sentences"),
+    ("types", "errors", "analysis", "coverage", "blocks", "sentences"),
     ("protocols", "words", "markers", "sources"),
     ("claims", "fusion", "assemble"),
-    ("loaders", "chunkers", "encoders", "store", "generators", "rerankers", "retrieve", "citations"),
+    ("loaders", "chunkers", "encoders", "store", "generators", "retrieve", "reading", "citations"),
+    # Above the parts they reuse: a cross-encoder runs in the encoders' runtimes and reads what they read.
+    ("rerankers",),
     ("pipeline",),
     ("evaluation",),
     ("config",),
@@ -30,11 +32,12 @@ LAYERS = (
 #: Modules of a part's folder that are no implementations: what their siblings share.
 SHARED = {
     "loaders": {"choose", "clean", "decode", "ids", "numbering"},
-    "chunkers": {"context", "ids", "pack"},
+    "chunkers": {"context", "ids", "pack", "packing", "plan"},
     # The two runtimes are shared too: `minilm` and `sentence_transformer` only say what they run and with which files.
-    "encoders": {"base", "batching", "pooling", "tokenizer", "onnx", "transformer"},
-    "store": {"catalogue", "locks"},
+    "encoders": {"base", "batching", "folder", "pooling", "tokenizer", "onnx", "transformer"},
+    "store": {"catalogue", "engine", "ivfpq", "locks", "payload", "plan", "recall"},
     "generators": {"gemma"},
+    "rerankers": {"ordering"},
 }
 
 #: The modules that look at the environment; all others are told.
@@ -130,9 +133,12 @@ def test_only_the_top_reads_settings_and_the_environment() -> None:
         assert looks == (name in READS_ENVIRONMENT), name
 
 
-def test_the_engine_is_imported_in_one_place() -> None:
-    users = {name for name, tree in MODULES.items() if any(package == "qdrant_edge" for package, _ in imports(tree))}
-    assert users == {"store.edge"}
+@pytest.mark.parametrize(
+    ("package", "places"), [("qdrant_edge", {"store.edge", "store.engine"}), ("faiss", {"store.ivfpq"})]
+)
+def test_an_engine_is_imported_in_its_place(package: str, places: set[str]) -> None:
+    users = {name for name, tree in MODULES.items() if any(package == each for each, _ in imports(tree))}
+    assert users == places
 
 
 @pytest.mark.parametrize("package", ["pickle", "shelve", "marshal", "dill", "cloudpickle", "joblib"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -34,6 +35,19 @@ def test_every_passage_is_numbered_and_framed() -> None:
     assert "<source-k3y …>" in system.content
     assert REFUSAL in system.content
     assert "{" not in system.content
+
+
+def test_a_piece_of_a_table_stands_under_its_header_and_the_budget_counts_it() -> None:
+    plain = passage("| 42 | ms |")
+    piece = replace(plain, chunk=replace(plain.chunk, before="| value | unit |\n|---|---|\n", after="\n\nends"))
+    prompt = assemble("Why?", [piece], budget=5000, key="k3y", count=words)
+    framed = "<source-k3y [1] Lease>\n| value | unit |\n|---|---|\n| 42 | ms |\n\nends\n</source-k3y>"
+    assert framed in prompt.messages[1].content
+    more = len(piece.chunk.reading.split()) - len(plain.chunk.text.split())
+    assert more == 7
+    assert prompt.token_count == assemble("Why?", [plain], budget=5000, key="k3y", count=words).token_count + more
+    with pytest.raises(InputError, match="could forge its frame"):
+        assemble("Why?", [piece], budget=5000, key="ends")
 
 
 def test_exactly_one_of_several_fits() -> None:

@@ -59,7 +59,7 @@ def fake(gone: str = "") -> FakeStore:
 
 def test_both_legs_are_fused_and_each_passage_says_who_found_it() -> None:
     store = fake()
-    result = retrieve(store, "query", VECTOR, k=4, rrf_k=60)  # type: ignore[arg-type]
+    result = retrieve(store, "query", VECTOR, k=4, fusion="rrf", rrf_k=60)  # type: ignore[arg-type]
     assert "".join(each.chunk.id for each in result.passages) == "cdae"  # words go first where all else is equal
     assert [each.hit.rank for each in result.passages] == [1, 2, 3, 4]
     assert {stage: hit.rank for stage, hit in result.passages[0].legs.items()} == {"bm25": 3, "dense": 3}
@@ -94,7 +94,7 @@ def test_the_filter_and_the_depth_reach_every_leg() -> None:
 
 
 def test_more_wanted_than_there_is() -> None:
-    assert found(fake(), k=1000) == "cdaeb"
+    assert found(fake(), k=1000, fusion="rrf") == "cdaeb"
     assert found(FakeStore([], []), k=5) == ""
 
 

@@ -1,4 +1,4 @@
-"""What is encoded for a chunk: the headings above it, then its text."""
+"""What is encoded for a chunk: the headings above it, then its text with what it is read between."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ __all__ = ["context_text", "encoded_text"]
 _WORD = re.compile(r"\w+")
 
 
-def encoded_text(headings: Sequence[str], text: str) -> str:
-    r"""The text that an encoder reads for a chunk: `context_text`, a line break, `text`.
+def encoded_text(headings: Sequence[str], text: str, before: str = "", after: str = "") -> str:
+    r"""The text that an encoder reads for a chunk: `context_text`, a line break, then `before`, `text` and `after`.
 
-    The one place where the two are put together: chunkers count with it and the pipeline encodes with it.
+    The one place where they are put together: chunkers count with it and the pipeline encodes with it. The last three
+    joined are `Chunk.reading`.
 
     >>> encoded_text(["Part I", "Scope"], "It applies.")
     'Part I\nScope\nIt applies.'
     >>> encoded_text(["Part I", "Scope"], "## Scope\n\nIt applies.")
     'Part I\n## Scope\n\nIt applies.'
+    >>> encoded_text(["Limits"], "| 42 | ms |", before="| value | unit |\n|---|---|\n")
+    'Limits\n| value | unit |\n|---|---|\n| 42 | ms |'
     """
     context = context_text(headings, text)
-    return f"{context}\n{text}" if context else text
+    reading = f"{before}{text}{after}"
+    return f"{context}\n{reading}" if context else reading
 
 
 def context_text(headings: Sequence[str], text: str) -> str:

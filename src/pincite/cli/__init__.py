@@ -15,13 +15,16 @@ from pincite.cli.ask import ask
 from pincite.cli.config import config
 from pincite.cli.demo import demo
 from pincite.cli.doctor import doctor
+from pincite.cli.evaluate import app as evaluate
 from pincite.cli.listing import list_documents
+from pincite.cli.make import make
 from pincite.cli.optimize import optimize
 from pincite.cli.reindex import reindex
 from pincite.cli.remove import remove
 from pincite.cli.search import search
 from pincite.cli.show import show
 from pincite.cli.status import status
+from pincite.cli.tune import tune
 
 __all__ = ["app", "main"]
 
@@ -64,6 +67,9 @@ app.command("optimize")(optimize)
 app.command("reindex")(reindex)
 app.command("config")(config)
 app.command("demo")(demo)
+evaluate.command("make")(make)
+app.add_typer(evaluate, name="eval")
+app.command("tune")(tune)
 
 
 def main() -> None:

@@ -77,6 +77,8 @@ def add(
         if not interrupted and pincite.store.needs_optimizing():
             out.print(f"building the vector index over {pincite.store.point_count:,} chunks …")
             pincite.store.optimize()
+            for note in pincite.store.index_report().notes:
+                out.print(f"note: {note}", style="yellow", markup=False)
         total = pincite.store.document_count
     report = AddReport(tuple(outcomes), time.perf_counter() - started)
     if as_json:

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
 from pincite.cli.common import ConfigOption, JsonOption, StoreOption, console, open_index, print_json, read_settings
 
-__all__ = ["status"]
+if TYPE_CHECKING:
+    from pincite.protocols import Recall
+
+__all__ = ["recall_line", "status"]
 
 
-def status(store: StoreOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def status(
+    store: StoreOption = None,
+    config: ConfigOption = None,
+    recall: Annotated[
+        bool, typer.Option("--recall", help="Measure now how much of the exact result the vector search finds.")
+    ] = False,
+    queries: Annotated[int, typer.Option(min=1, max=100_000, help="Queries that --recall makes.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Which stored vectors --recall makes them of.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
     """Say what the index holds and how it searches."""
     from pincite.build import build_generator
 
@@ -15,10 +31,11 @@ def status(store: StoreOption = None, config: ConfigOption = None, as_json: Json
     with open_index(settings) as pincite:
         documents = pincite.documents()
         header = pincite.store.header
-        points, indexed = pincite.store.point_count, pincite.store.indexed_count
+        index = pincite.store.index_report()
+        measured = pincite.store.measure_recall(queries, seed) if recall else None
         generator = build_generator(settings, pincite.encoder).name
     size = sum(file.stat().st_blocks * 512 for file in settings.store.path.rglob("*") if file.is_file())
-    facts = {
+    facts: dict[str, object] = {
         "index": str(settings.store.path),
         "created": header.created_at,
         "documents": len(documents),
@@ -27,15 +44,33 @@ def status(store: StoreOption = None, config: ConfigOption = None, as_json: Json
         "on disk": f"{size / 1e6:.1f} MB",
         "encoder": f"{header.identity.name}, {header.identity.dimension} dimensions",
         "lexical language": header.language,
-        "vector search": f"HNSW over {indexed:,} of {points:,} chunks" if indexed else "exact (recall 1)",
+        "vector search": index.search,
         "answers by": generator,
     }
     if as_json:
-        print_json(facts)
+        print_json({**facts, "vector index": index, "recall now": measured})
         return
     from rich.markup import escape
 
+    if index.beam:
+        facts["beam"] = index.beam
+    if index.recall is not None:
+        facts["when built"] = recall_line(index.recall)
+    if recall:
+        facts["now"] = recall_line(measured) if measured is not None else "recall 1: every search is exact"
     out = console()
     for name, value in facts.items():
         shown = f"{value:,}" if isinstance(value, int) else escape(str(value))
         out.print(f"[dim]{name:17}[/] {shown}")
+    for note in index.notes:
+        out.print(f"[yellow]{'note':17}[/] {escape(note)}")
+
+
+def recall_line(measured: Recall) -> str:
+    """One line: recall with its interval, what it was measured with and when, milliseconds beside those of exact."""
+    return (
+        f"recall@{measured.k} {measured.recall:.4f} (95 %: {measured.low:.4f} to {measured.high:.4f}), "
+        f"{measured.queries} queries on {measured.points:,} chunks, {measured.measured_at[:10]}; "
+        f"ms p50 {measured.p50_ms:.2f}, p99 {measured.p99_ms:.2f} (exact: {measured.exact_p50_ms:.2f}, "
+        f"{measured.exact_p99_ms:.2f})"
+    )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pincite.coverage import letters_read
 from pincite.encoders.batching import file_sha256, padded_batches
 from pincite.encoders.pooling import normalize_rows, pool
 from pincite.encoders.tokenizer import FastTokenizer
@@ -19,6 +20,7 @@ from pincite.protocols import EncoderIdentity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from tokenizers import Encoding
 
     from pincite.protocols import Matrix
 
@@ -109,6 +111,10 @@ class LocalEncoder(ABC):
             max_tokens=self.max_length,
         )
 
+    def reads(self, text: str) -> float:
+        """The share of the letters of `text` that the vocabulary knows, in [0, 1]; see `pincite.coverage`."""
+        return letters_read(text, self._tokenizer.known_spans(text))
+
     def encode_queries(self, texts: Sequence[str]) -> Matrix:
         """Vectors of queries, float32 (len(texts), dimension)."""
         return self._encode([self.query_prefix + text for text in texts])
@@ -116,6 +122,18 @@ class LocalEncoder(ABC):
     def encode_passages(self, texts: Sequence[str]) -> Matrix:
         """Vectors of passages, float32 (len(texts), dimension). Text beyond `max_tokens` is cut."""
         return self._encode([self.passage_prefix + text for text in texts])
+
+    def query_tokens(self, texts: Sequence[str]) -> list[Matrix]:
+        """Token vectors of queries, one matrix a text: float32 (tokens, dimension), each row of length 1.
+
+        Special tokens are left out. Text beyond the model's positions is read as well, in further passes of its own.
+        Raises BackendError for a model that gives pooled vectors only.
+        """
+        return self._token_vectors([self.query_prefix + text for text in texts])
+
+    def passage_tokens(self, texts: Sequence[str]) -> list[Matrix]:
+        """Token vectors of passages, as `query_tokens` gives those of queries."""
+        return self._token_vectors([self.passage_prefix + text for text in texts])
 
     @abstractmethod
     def _forward(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Matrix:
@@ -135,3 +153,26 @@ class LocalEncoder(ABC):
                 )
             vectors[batch] = output
         return normalize_rows(vectors) if self.normalize else vectors
+
+    def _token_vectors(self, texts: Sequence[str]) -> list[Matrix]:
+        pieces: list[Encoding] = []
+        owners: list[int] = []
+        for owner, encoding in enumerate(self._tokenizer.encode(texts)):
+            for piece in (encoding, *encoding.overflowing):
+                pieces.append(piece)
+                owners.append(owner)
+        parts: list[Matrix] = [np.zeros((0, self.dimension), dtype=np.float32)] * len(pieces)
+        for batch, ids, mask in padded_batches(pieces):
+            output = self._forward(ids, mask)
+            if output.ndim != 3 or output.shape[2] != self.dimension:
+                raise BackendError(
+                    f"{self.name} gives no token vectors (its output has shape {output.shape}): "
+                    "late interaction needs a model that is not pooled in its graph"
+                )
+            for row, i in enumerate(batch):
+                content = np.asarray(pieces[i].special_tokens_mask) == 0
+                parts[i] = normalize_rows(output[row, : len(content)][content])
+        return [
+            np.concatenate([part for part, of in zip(parts, owners, strict=True) if of == owner])
+            for owner in range(len(texts))
+        ]

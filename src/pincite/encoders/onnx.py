@@ -10,12 +10,31 @@ from pincite.encoders.base import LocalEncoder
 from pincite.errors import BackendError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
     from onnxruntime import InferenceSession
 
     from pincite.protocols import Matrix
 
-__all__ = ["OnnxEncoder"]
+__all__ = ["OnnxEncoder", "open_session"]
+
+
+def open_session(model_path: Path, threads: int | None) -> InferenceSession:
+    """An ONNX Runtime session on the CPU; `threads` of None uses every core. Raises BackendError for a bad file."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    if threads is not None:
+        options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Threads that spin between the steps of a pass make it a fifth faster; spinning on after it, they would
+    # take the cores from the search that follows.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    try:
+        return onnxruntime.InferenceSession(str(model_path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime raises many unrelated types for a bad file
+        raise BackendError(f"ONNX Runtime cannot load {model_path}: {error}") from error
 
 
 class OnnxEncoder(LocalEncoder):
@@ -31,21 +50,7 @@ class OnnxEncoder(LocalEncoder):
         with self._lock:
             if self._session is None:
                 _ = self.identity  # the hash is checked before anything of the file is run
-                import onnxruntime
-
-                options = onnxruntime.SessionOptions()
-                if self.threads is not None:
-                    options.intra_op_num_threads = self.threads
-                options.inter_op_num_threads = 1
-                # Threads that spin between the steps of a pass make it a fifth faster; spinning on after it, they would
-                # take the cores from the search that follows.
-                options.add_session_config_entry("session.force_spinning_stop", "1")
-                try:
-                    self._session = onnxruntime.InferenceSession(
-                        str(self.model_path), options, providers=["CPUExecutionProvider"]
-                    )
-                except Exception as error:  # the runtime raises many unrelated types for a bad file
-                    raise BackendError(f"ONNX Runtime cannot load {self.model_path}: {error}") from error
+                self._session = open_session(self.model_path, self.threads)
             return self._session
 
     def _forward(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Matrix:

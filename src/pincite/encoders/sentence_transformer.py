@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pincite.encoders.folder import ONNX_FILES, max_positions, model_folder, read_json
 from pincite.encoders.onnx import OnnxEncoder
 from pincite.errors import InputError, MissingExtraError
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from pincite.protocols import Encoder
 
 __all__ = ["load_sentence_transformer"]
-
-_ONNX_FILES = ("onnx/model.onnx", "model.onnx")
 
 
 def load_sentence_transformer(
@@ -35,17 +34,15 @@ def load_sentence_transformer(
     Prefixes given here win over the folder's own ``prompts``. Raises InputError when the folder is not a model of this
     kind, and MissingExtraError when it holds only safetensors and torch is not installed.
     """
-    folder = Path(path_or_name).expanduser()
-    if not folder.is_dir():
-        folder = _from_hub(path_or_name)
-    config = _read(folder / "config.json")
+    folder = model_folder(path_or_name)
+    config = read_json(folder / "config.json")
     if not isinstance(config.get("hidden_size"), int):
         raise InputError(f"{folder} is not an encoder: its config.json names no hidden_size")
     pooling, normalize = _stages(folder)
-    prompts = _read(folder / "config_sentence_transformers.json").get("prompts") or {}
+    prompts = read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
     settings: dict[str, Any] = {
         "dimension": config["hidden_size"],
-        "max_length": _max_length(folder, config),
+        "max_length": max_positions(folder, config),
         "pooling": pooling,
         "normalize": normalize,
         "query_prefix": (prompts.get("query") or "") if query_prefix is None else query_prefix,
@@ -56,7 +53,7 @@ def load_sentence_transformer(
     tokenizer = folder / "tokenizer.json"
     if not tokenizer.is_file():
         raise InputError(f"{folder} has no tokenizer.json")
-    for candidate in _ONNX_FILES:
+    for candidate in ONNX_FILES:
         if (folder / candidate).is_file():
             return OnnxEncoder(
                 path_or_name,
@@ -66,7 +63,7 @@ def load_sentence_transformer(
                 **settings,
             )
     if not (folder / "model.safetensors").is_file():
-        raise InputError(f"{folder} has neither {' nor '.join(_ONNX_FILES)} nor model.safetensors")
+        raise InputError(f"{folder} has neither {' nor '.join(ONNX_FILES)} nor model.safetensors")
     try:
         import torch  # noqa: F401
         import transformers  # noqa: F401
@@ -81,49 +78,6 @@ def load_sentence_transformer(
         threads=threads,
         **settings,
     )
-
-
-def _from_hub(name: str) -> Path:
-    if name.count("/") != 1 or name.startswith((".", "/", "~")):
-        raise InputError(f"there is no model folder {name!r}, and it is not a hub name of the form owner/model")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
-
-    wanted = ["*.json", "*/config.json", "model.safetensors", *_ONNX_FILES, *(f"{file}_data" for file in _ONNX_FILES)]
-    try:
-        # What is on this machine is used as it is: no question to the hub, and no other model by the same name.
-        return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=True))
-    except (LocalEntryNotFoundError, HFValidationError, OSError):
-        pass
-    try:
-        return Path(snapshot_download(name, allow_patterns=wanted))
-    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        raise InputError(
-            f"the model {name!r} is neither a folder here nor to be had from the hub ({type(error).__name__}); "
-            "give the path of a folder instead"
-        ) from error
-
-
-def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path} is not valid JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path} should hold an object")
-    return value
-
-
-def _max_length(folder: Path, config: dict[str, Any]) -> int:
-    positions = int(config.get("max_position_embeddings", 512))
-    # RoBERTa numbers positions from padding_idx + 1: two of its 514 cannot be used.
-    if config.get("model_type") in ("roberta", "xlm-roberta", "camembert"):
-        positions -= 2
-    stated = _read(folder / "sentence_bert_config.json").get("max_seq_length")
-    stated = stated or _read(folder / "tokenizer_config.json").get("model_max_length")
-    return min(positions, int(stated)) if stated else positions
 
 
 def _stages(folder: Path) -> tuple[Pooling, bool]:
@@ -141,7 +95,7 @@ def _stages(folder: Path) -> tuple[Pooling, bool]:
     for module in modules:
         kind = str(module.get("type", "")).rsplit(".", 1)[-1]
         if kind == "Pooling":
-            pooling = _pooling(_read(folder / str(module.get("path", "")) / "config.json"), folder)
+            pooling = _pooling(read_json(folder / str(module.get("path", "")) / "config.json"), folder)
         elif kind == "Normalize":
             normalize = True
         elif kind != "Transformer":

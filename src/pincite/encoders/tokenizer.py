@@ -58,6 +58,12 @@ class FastTokenizer:
         offsets: list[tuple[int, int]] = self._counting.encode(_as_text(text), add_special_tokens=False).offsets
         return offsets
 
+    def known_spans(self, text: str) -> list[tuple[int, int]]:
+        """As `spans`, without the tokens that stand for what the vocabulary does not know."""
+        encoding = self._counting.encode(_as_text(text), add_special_tokens=False)
+        unknown = {getattr(self._counting.model, "unk_token", None), "[UNK]", "<unk>"}
+        return [span for span, token in zip(encoding.offsets, encoding.tokens, strict=True) if token not in unknown]
+
     def special_tokens(self) -> int:
         """How many special tokens the model's template adds around one text."""
         return int(self._encoding.num_special_tokens_to_add(False))

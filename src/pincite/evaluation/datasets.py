@@ -1,28 +1,32 @@
 """Evaluation sets in the BEIR layout, from a folder: ``corpus.jsonl``, ``queries.jsonl``, ``qrels/SPLIT.tsv``.
 
-Each of the first two may be gzipped. A query's metadata may carry ``spans``: where in the documents its answer stands,
-as ``{"document": id, "start": n, "end": n}`` with half-open offsets into the document's text. Labels that are spans
-stay true however the documents are cut.
+Each of the first two may be gzipped (``.jsonl.gz``); all are UTF-8, with or without a byte-order mark. A query's
+metadata may carry ``spans``: where in the documents its answer stands, as ``{"document": id, "start": n, "end": n}``
+with half-open offsets into the document's text. Labels that are spans stay true however the documents are cut.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pincite.errors import InputError
 from pincite.types import Qrels
 
-__all__ = ["Dataset", "LabelledSpan", "Record", "load_dataset"]
+__all__ = ["Dataset", "LabelledSpan", "Record", "find_datasets", "load_dataset", "splits"]
+
+#: What the last column of ``qrels/SPLIT.tsv`` may be called, where the first line names the columns.
+_GRADE_COLUMN = frozenset({"score", "relevance", "grade", "label"})
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledSpan:
-    """Where an answer stands: a half-open range of characters of a document of the set."""
+    """Where an answer stands: a half-open range of characters of a document of the set. Never empty."""
 
     document_id: str
     start: int
@@ -47,73 +51,88 @@ class Dataset:
     split: str
     folder: Path
     queries: Mapping[str, str]  #: query id → text
-    qrels: Qrels
+    qrels: Qrels  #: grades as in the file: relevant is what is above 0
     spans: Mapping[str, tuple[LabelledSpan, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()  #: what was odd in the files, in words: duplicates, judged queries without a text
 
+    @property
+    def corpus_file(self) -> Path:
+        """The file that `documents` reads."""
+        return _file(self.folder, "corpus")
+
     def documents(self) -> Iterator[Record]:
-        """The corpus, read from its file each time. Raises InputError for an id that comes twice."""
+        """The corpus, read from its file each time, in the file's order; one document at a time is in memory.
+
+        Raises InputError for an id that comes twice, and for what is malformed, with the line.
+        """
         seen: set[str] = set()
-        for number, row in _rows(self.folder, "corpus"):
-            identifier = _text(row, "_id", number, self.folder / "corpus.jsonl")
+        file = self.corpus_file
+        for number, row in _rows(file):
+            identifier = _identifier(row, number, file)
             if identifier in seen:
-                raise InputError(f"{self.folder}: document {identifier!r} comes twice in the corpus")
+                raise InputError(f"{file}, line {number}: document {identifier!r} comes twice in the corpus")
             seen.add(identifier)
+            metadata = row.get("metadata") or {}
+            if not isinstance(metadata, dict):
+                raise InputError(f"{file}, line {number}: metadata should be an object, got {metadata!r}")
             yield Record(
                 id=identifier,
-                text=_text(row, "text", number, self.folder / "corpus.jsonl"),
-                title=row.get("title") or "",
-                metadata=row.get("metadata") or {},
+                text=_text(row, "text", number, file),
+                title=_text(row, "title", number, file) if row.get("title") is not None else "",
+                metadata=metadata,
             )
+
+
+def splits(folder: Path) -> list[str]:
+    """The names of the splits that `folder` has judgements for; none where it is no set."""
+    return sorted(each.stem for each in (folder / "qrels").glob("*.tsv"))
+
+
+def find_datasets(folder: Path) -> list[Path]:
+    """`folder` itself if it is a set, or the sets directly in it, by name. Raises InputError if there is none."""
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}")
+    if (folder / "qrels").is_dir():
+        return [folder]
+    found = sorted(each for each in folder.iterdir() if splits(each))
+    if not found:
+        raise InputError(
+            f"{folder} is not a set in the BEIR layout and holds none: "
+            "expected corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv"
+        )
+    return found
 
 
 def load_dataset(folder: Path, split: str = "test") -> Dataset:
     """The set in `folder`. A pair judged twice keeps its last grade, and `Dataset.notes` counts such pairs.
 
-    Raises InputError naming the file and line for what is missing or malformed.
+    A judged query without a text is left out and counted in the notes. Raises InputError naming the file and line
+    for what is missing or malformed.
     """
     file = folder / "qrels" / f"{split}.tsv"
     if not file.is_file():
-        there = sorted(each.stem for each in (folder / "qrels").glob("*.tsv"))
+        there = splits(folder)
         hint = f"; there are the splits {', '.join(there)}" if there else ": it is not a set in the BEIR layout"
         raise InputError(f"there is no {file}{hint}")
-    qrels: dict[str, dict[str, int]] = {}
-    twice = 0
-    for number, line in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), 1):
-        fields = line.split("\t")
-        if not line.strip() or (number == 1 and fields[-1].strip() == "score"):
-            continue
-        try:
-            query_id, document_id, grade = fields
-            twice += document_id in qrels.setdefault(query_id, {})
-            qrels[query_id][document_id] = int(grade)
-        except ValueError:
-            raise InputError(
-                f"{file}, line {number}: expected query, document and a whole number, tab-separated"
-            ) from None
+    qrels, notes = _read_qrels(file)
     queries: dict[str, str] = {}
     spans: dict[str, tuple[LabelledSpan, ...]] = {}
-    for number, row in _rows(folder, "queries"):
-        query_id = _text(row, "_id", number, folder / "queries.jsonl")
+    source = _file(folder, "queries")
+    seen: set[str] = set()
+    for number, row in _rows(source):
+        query_id = _identifier(row, number, source)
+        if query_id in seen:
+            raise InputError(f"{source}, line {number}: query {query_id!r} comes twice in the queries")
+        seen.add(query_id)
         if query_id not in qrels:
             continue
-        if query_id in queries:
-            raise InputError(f"{folder}: query {query_id!r} comes twice in the queries")
-        queries[query_id] = _text(row, "text", number, folder / "queries.jsonl")
-        if labelled := (row.get("metadata") or {}).get("spans"):
-            try:
-                spans[query_id] = tuple(
-                    LabelledSpan(str(each["document"]), int(each["start"]), int(each["end"])) for each in labelled
-                )
-            except (KeyError, TypeError, ValueError):
-                raise InputError(
-                    f"{folder / 'queries.jsonl'}, line {number}: a span needs document, start and end"
-                ) from None
-    notes = []
-    if twice:
-        notes.append(f"{twice} pairs are judged twice in {file.name}: the last grade counts")
+        queries[query_id] = _text(row, "text", number, source)
+        if labelled := _spans(row, number, source):
+            spans[query_id] = labelled
     if missing := sorted(set(qrels) - set(queries)):
-        notes.append(f"{len(missing)} judged queries have no text and are left out, {missing[0]!r} the first")
+        if not queries:
+            raise InputError(f"none of the {len(missing)} queries that {file} judges is in {source}")
+        notes.append(f"{_count(len(missing), 'judged query')} without a text left out, {missing[0]!r} the first")
     return Dataset(
         name=folder.resolve().name,
         split=split,
@@ -125,27 +144,110 @@ def load_dataset(folder: Path, split: str = "test") -> Dataset:
     )
 
 
-def _rows(folder: Path, stem: str) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_qrels(file: Path) -> tuple[dict[str, dict[str, int]], list[str]]:
+    qrels: dict[str, dict[str, int]] = {}
+    twice = negative = 0
+    for number, line in enumerate(_lines(file), 1):
+        fields = line.rstrip("\r\n").split("\t")
+        if not line.strip() or (number == 1 and fields[-1].strip().lower() in _GRADE_COLUMN):
+            continue
+        try:
+            query_id, document_id, written = fields
+            grade = int(written)
+        except ValueError:
+            raise InputError(
+                f"{file}, line {number}: expected query, document and a whole number, tab-separated"
+            ) from None
+        if not query_id or not document_id:
+            raise InputError(f"{file}, line {number}: the query's or the document's id is empty")
+        twice += document_id in qrels.setdefault(query_id, {})
+        negative += grade < 0
+        qrels[query_id][document_id] = grade
+    if not qrels:
+        raise InputError(f"{file} holds no judgements")
+    notes = []
+    if twice:
+        notes.append(f"{_count(twice, 'pair')} judged twice in {file.name}: the last grade counts")
+    if negative:
+        notes.append(f"{_count(negative, 'grade')} below 0 in {file.name}: not relevant, as 0")
+    return qrels, notes
+
+
+def _spans(row: Mapping[str, Any], number: int, file: Path) -> tuple[LabelledSpan, ...]:
+    metadata = row.get("metadata") or {}
+    if not isinstance(metadata, dict):
+        raise InputError(f"{file}, line {number}: metadata should be an object, got {metadata!r}")
+    found: dict[LabelledSpan, None] = {}  # in order, each once: a label given twice is one label
+    for each in metadata.get("spans") or ():
+        try:
+            span = LabelledSpan(each["document"], each["start"], each["end"])
+        except (KeyError, TypeError):
+            raise InputError(f"{file}, line {number}: a span needs document, start and end") from None
+        if (
+            not isinstance(span.document_id, str)
+            or type(span.start) is not int
+            or type(span.end) is not int
+            or not 0 <= span.start < span.end
+        ):
+            raise InputError(
+                f"{file}, line {number}: a span is a document's id and whole numbers with 0 <= start < end, got {each}"
+            )
+        found[span] = None
+    return tuple(found)
+
+
+def _file(folder: Path, stem: str) -> Path:
     plain = folder / f"{stem}.jsonl"
     packed = folder / f"{stem}.jsonl.gz"
-    if not plain.is_file() and not packed.is_file():
-        raise InputError(f"{folder} has neither {plain.name} nor {packed.name}: it is not a set in the BEIR layout")
-    file = plain if plain.is_file() else packed
-    with plain.open(encoding="utf-8") if file is plain else gzip.open(packed, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise InputError(f"{file}, line {number}: not JSON: {error}") from None
-            if not isinstance(row, dict):
-                raise InputError(f"{file}, line {number}: expected an object")
-            yield number, row
+    if plain.is_file():
+        return plain
+    if packed.is_file():
+        return packed
+    raise InputError(f"{folder} has neither {plain.name} nor {packed.name}: it is not a set in the BEIR layout")
+
+
+def _lines(file: Path) -> Iterator[str]:
+    # The mark is no part of the first id. Lines end at line feeds alone: U+2028 within a text ends none.
+    try:
+        with gzip.open(file, "rt", encoding="utf-8-sig") if file.suffix == ".gz" else _plain(file) as lines:
+            yield from lines
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8: {error}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{file} cannot be read: {error}") from None
+
+
+def _plain(file: Path) -> IO[str]:
+    return file.open(encoding="utf-8-sig")
+
+
+def _rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(_lines(file), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{file}, line {number}: not JSON: {error}") from None
+        if not isinstance(row, dict):
+            raise InputError(f"{file}, line {number}: expected an object")
+        yield number, row
+
+
+def _identifier(row: Mapping[str, Any], number: int, file: Path) -> str:
+    identifier = _text(row, "_id", number, file)
+    if not identifier:
+        raise InputError(f"{file}, line {number}: _id is empty")
+    return identifier
 
 
 def _text(row: Mapping[str, Any], key: str, number: int, file: Path) -> str:
     value = row.get(key)
     if not isinstance(value, str):
-        raise InputError(f"{file}, line {number}: {key} should be text, got {value!r}")
+        raise InputError(f"{file}, line {number}: {key} should be text, got {value!r:.80}")
     return value
+
+
+def _count(number: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun}" if number == 1 else f"{number} {plural}"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pincite.errors import BackendError, ConfigError, MissingExtraError
 
-__all__ = ["FILE_NAME", "SHA256", "SIZE", "default_cache_dir", "locate"]
+__all__ = ["FILE_NAME", "SHA256", "SIZE", "check", "default_cache_dir", "locate"]
 
 FILE_NAME = "gemma-3-270m-q4_k_m.gguf"
 SHA256 = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
@@ -39,6 +39,13 @@ def default_cache_dir(environment: Mapping[str, str]) -> Path:
     if shared := environment.get("XDG_CACHE_HOME"):
         return Path(shared).expanduser() / "pincite"
     return Path.home() / ".cache" / "pincite"
+
+
+def check(cache_dir: Path | None = None) -> None:
+    """Raise MissingExtraError unless `locate` has the file already or finds the packages to make it of."""
+    directory = default_cache_dir({}) if cache_dir is None else Path(cache_dir)
+    if not _stamped(directory / FILE_NAME):
+        _part_paths()
 
 
 def locate(cache_dir: Path | None = None) -> Path:

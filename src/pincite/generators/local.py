@@ -17,10 +17,11 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pincite.errors import BackendError, ConfigError, MissingExtraError
+from pincite.errors import BackendError, ConfigError, InputError, MissingExtraError
 from pincite.generators import gemma
 from pincite.sentences import sentence_spans
 from pincite.types import Generation, Prompt, Token
@@ -154,6 +155,10 @@ def _cost(text: str) -> int:
     return (len(text.encode("utf-8", "replace")) + 3) // 4
 
 
+#: Added to a token's logit, so that it is chosen: over all others; over those that a grammar admits as well.
+_FORCE, _FAVOUR = 1000.0, 100.0
+
+
 class LocalGenerator:
     """Reads the first passages one by one with a language model in this process and gives the best answer.
 
@@ -203,11 +208,22 @@ class LocalGenerator:
         self.examples = tuple(examples)
         self._lock = threading.Lock()
         self._server: Any = None
+        self._primed = False
+        self._cutting: tuple[str, list[int]] = ("", [])
 
     @property
     def name(self) -> str:
         """``local:gemma-3-270m``, or ``local:`` and the name of the file."""
         return "local:gemma-3-270m" if self.model_path is None else f"local:{Path(self.model_path).stem}"
+
+    def check(self) -> None:
+        """Raise MissingExtraError or ConfigError for what can be known to be missing without loading anything."""
+        if find_spec("xllamacpp") is None:
+            raise MissingExtraError("The local language model", "local")
+        if self.model_path is None:
+            gemma.check(None if self.cache_dir is None else Path(self.cache_dir))
+        elif not Path(self.model_path).is_file():
+            raise ConfigError(f"model_path {str(self.model_path)!r} is not a file; it must name a model in GGUF format")
 
     def load(self) -> None:
         """Load the weights now. Raises MissingExtraError, ConfigError (no such file) or BackendError."""
@@ -258,6 +274,68 @@ class LocalGenerator:
                 readings.append(replace(reading, passage=index))
         return readings
 
+    def continuation_logprobs(self, context: str, continuation: str) -> list[float]:
+        """Natural log-probabilities of the tokens of `continuation` after `context`, which is read as it stands.
+
+        They come from the model's full softmax; their sum is the log-probability of the continuation in one cutting
+        into tokens, the same after every context: the tokenizer's own but for rare words. The same two texts give the
+        same numbers. Takes as long as generating the continuation. Raises InputError for an empty continuation,
+        BackendError if the model fails or both do not fit its context, MissingExtraError if the extra ``local`` is not
+        installed.
+        """
+        if not continuation:
+            raise InputError("there is nothing to score: the continuation is empty")
+        logprobs: list[float] = []
+        with self._lock:
+            server = self._loaded(primed=False)
+            self._primed = False  # the examples make way for this text
+            ids = self._token_ids(server, continuation)
+            for position, token in enumerate(ids):
+                # One step, biased to the token that is to come; the log-probability reported is that before the bias.
+                # The first step computes the whole context anew: what was asked before must not change last digits.
+                body = {
+                    "prompt": [context, *ids[:position]] if position else context,
+                    "max_tokens": 1,
+                    "logprobs": 1,
+                    "logit_bias": [[token, _FORCE]],
+                    "cache_prompt": position > 0,
+                }
+                step = _complete(server, body)["choices"][0]["logprobs"]["content"][0]
+                if step["id"] != token:
+                    raise BackendError(f"the local model wrote token {step['id']} where {token} was to be scored")
+                logprobs.append(float(step["logprob"]))
+        return logprobs
+
+    def _token_ids(self, server: Any, text: str) -> list[int]:
+        """The tokens of `text`, found by making the model write it. The caller holds the lock."""
+        if self._cutting[0] == text:
+            return self._cutting[1]
+        # A grammar admits nothing else. Of the ways to cut the text the tokenizer's own is wanted, so the tokens of
+        # its words are favoured, of those that begin with a letter with the space before. Before "1871" the space is a
+        # token of its own: favoured, it would begin every word.
+        words = sorted({f" {word}" if word[0].isascii() and word[0].isalpha() else word for word in text.split()})
+        wanted = text.encode("utf-8", "replace")
+        reply = _complete(
+            server,
+            {
+                "prompt": "\n",
+                "max_tokens": len(wanted) + 1,
+                "logprobs": 1,
+                "grammar": f"root ::= {_literal(text)}",
+                "logit_bias": [[word, _FAVOUR] for word in words],
+                "cache_prompt": False,
+            },
+        )
+        written, ids = b"", []
+        for item in reply["choices"][0]["logprobs"]["content"]:
+            if len(written) < len(wanted):
+                written += bytes(item["bytes"])
+                ids.append(int(item["id"]))
+        if written != wanted:
+            raise BackendError(f"the local model cannot write {text[:80]!r}: it got to byte {len(written)}")
+        self._cutting = (text, ids)
+        return ids
+
     def _window(self, question: str, text: str) -> str:
         """The sentences of `text` to read, on one line; the whole text where it is short enough."""
         if _cost(text) <= self.window_tokens:
@@ -290,7 +368,7 @@ class LocalGenerator:
             # What is left of the last prompt beyond the examples is forgotten first. Otherwise a passage that begins
             # like the last one is computed in a batch of another size, and its last digits depend on what came before.
             _complete(server, {"prompt": prefix, "max_tokens": 1})
-            while (reply := _complete(server, self._body(prefix, window, question), self.n_ctx)) is None:
+            while (reply := _complete_within(server, self._body(prefix, window, question), self.n_ctx)) is None:
                 # The estimate was too low for this text: less of it, until the model's own count fits.
                 window = _cut(window, 0.8)
                 if not window:
@@ -312,14 +390,17 @@ class LocalGenerator:
         shown = (f"Passage: {e.passage}\nQuestion: {e.question}\nAnswer: {e.answer}\n\n" for e in self.examples)
         return "".join(shown) + "Passage:"
 
-    def _loaded(self) -> Any:
-        """The running model. The caller holds the lock."""
+    def _loaded(self, *, primed: bool = True) -> Any:
+        """The running model, with the examples computed if `primed`. The caller holds the lock."""
         if self._server is None:
-            server = self._start()
-            # Computes the examples once. The second request computes their last token as every later one will.
-            for _ in range(2):
-                _complete(server, {"prompt": self._prefix(), "max_tokens": 1})
-            self._server = server
+            self._server = self._start()
+            self._primed = False
+        if primed and not self._primed:
+            # Computes the examples once. The second request computes their last token as every later one will; the
+            # first uses nothing of what was read before, whose end might be computed otherwise.
+            for cached in (False, True):
+                _complete(self._server, {"prompt": self._prefix(), "max_tokens": 1, "cache_prompt": cached})
+            self._primed = True
         return self._server
 
     def _start(self) -> Any:
@@ -378,14 +459,28 @@ def _cut(text: str, share: float) -> str:
     return kept.strip()
 
 
-def _complete(server: Any, body: dict[str, Any], n_ctx: int = 0) -> dict[str, Any] | None:
-    """The reply to a greedy completion; None where the prompt leaves no room for an answer within `n_ctx` tokens."""
+def _literal(text: str) -> str:
+    """`text` as a literal of llama.cpp's grammars."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
+    return f'"{escaped}"'
+
+
+def _complete(server: Any, body: dict[str, Any]) -> dict[str, Any]:
+    """The reply to a greedy completion. Raises BackendError for everything that goes wrong."""
     reply: dict[str, Any] = server.handle_completions({"temperature": 0.0, "cache_prompt": True, **body})
     if error := reply.get("error"):
-        if n_ctx and error.get("type") == "exceed_context_size_error":
+        raise BackendError(f"the local model failed: {error.get('message', error)}")
+    return reply
+
+
+def _complete_within(server: Any, body: dict[str, Any], n_ctx: int) -> dict[str, Any] | None:
+    """The reply; None where the prompt leaves no room for an answer within `n_ctx` tokens."""
+    reply: dict[str, Any] = server.handle_completions({"temperature": 0.0, "cache_prompt": True, **body})
+    if error := reply.get("error"):
+        if error.get("type") == "exceed_context_size_error":
             return None
         raise BackendError(f"the local model failed: {error.get('message', error)}")
-    full = int(reply["usage"]["prompt_tokens"]) + int(body["max_tokens"]) > n_ctx > 0
+    full = int(reply["usage"]["prompt_tokens"]) + int(body["max_tokens"]) > n_ctx
     if full and reply["choices"][0]["finish_reason"] == "length":
         return None  # cut off by the end of the context, not by max_tokens
     return reply

@@ -30,6 +30,11 @@ _LINE_LIMIT = 1 << 20  #: bytes of one line of a stream; more is not an answer
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # a final "\r" may be half of "\r\n"
 _OPTIONAL = ("logprobs", "stream_options", "temperature")
 
+_ECHO = (
+    "scoring a given text needs an endpoint whose /completions takes echo with logprobs, as vLLM's does; "
+    "a chat endpoint has no such thing"
+)
+
 
 class OpenAIGenerator:
     """Streams answers from ``POST {base_url}/chat/completions``.
@@ -140,6 +145,59 @@ class OpenAIGenerator:
         if not prompt.messages:
             raise InputError("a chat model needs a prompt with messages; this one has none")
         yield from self._attempts(self._payload(prompt))
+
+    def continuation_logprobs(self, context: str, continuation: str) -> list[float]:
+        """Natural log-probabilities of the tokens of `continuation` after `context`, from ``POST …/completions``.
+
+        The endpoint must give back the prompt with its log-probabilities (``echo`` with ``logprobs``), as vLLM does; a
+        token belongs to the continuation if it begins there. Raises InputError for an empty continuation, and
+        BackendError for every failure of the endpoint and for one that does not do this.
+        """
+        if not continuation:
+            raise InputError("there is nothing to score: the continuation is empty")
+        text = context + continuation
+        body = {
+            "model": self.model,
+            "prompt": text,
+            "max_tokens": 1,
+            "temperature": 0.0,
+            "echo": True,
+            "logprobs": 1,
+        }
+        reply = self._post(self.base_url.rstrip("/") + "/completions", body)
+        choices = reply.get("choices")
+        listed = choices[0].get("logprobs") if isinstance(choices, list) and choices else None
+        scored = _prompt_logprobs(listed, len(context), len(text)) if isinstance(listed, dict) else []
+        if not scored:
+            raise BackendError(f"{self.name} at {self.base_url} gave no log-probabilities of the prompt; {_ECHO}")
+        return scored
+
+    def _post(self, url: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The object that the endpoint answers with; tried again as `stream` does."""
+        import httpx
+
+        deadline = time.monotonic() + self.timeout
+        limits = httpx.Timeout(min(self.read_timeout, self.timeout), connect=min(self.connect_timeout, self.timeout))
+        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+        with httpx.Client(timeout=limits, headers=headers, verify=self._tls_context()) as client:
+            for attempt in range(self.max_retries + 1):
+                try:
+                    with client.stream("POST", url, json=body) as response:
+                        if response.status_code == 200:
+                            return _parse(self._body(response, deadline).decode("utf-8", "replace"), self.name)
+                        problem = self._problem(response, deadline)
+                except httpx.HTTPError as error:
+                    problem = _Problem(self._transport_error(error), isinstance(error, httpx.ConnectError))
+                except httpx.InvalidURL as error:
+                    raise ConfigError(f"base_url is not a valid address: {error}") from error
+                pause = 0.5 * 2**attempt if problem.retry_after is None else problem.retry_after
+                late = pause > self.max_wait or time.monotonic() + pause > deadline
+                if not problem.retry or attempt == self.max_retries or late:
+                    break
+                self._sleep(pause)
+        if problem.status in (400, 404, 405, 422, 501):
+            raise BackendError(f"{problem.error}; {_ECHO}")
+        raise problem.error
 
     def _payload(self, prompt: Prompt) -> dict[str, Any]:
         payload: dict[str, Any] = {
@@ -347,6 +405,20 @@ def _tokens(content: str, logprobs: object) -> list[Token]:
         if "".join(token.text for token in tokens) == content:
             return tokens
     return [Token(content)]
+
+
+def _prompt_logprobs(listed: Mapping[str, Any], start: int, end: int) -> list[float]:
+    """The log-probabilities of the tokens that begin within [start, end); none where they are not all there."""
+    tokens, values, offsets = (listed.get(key) for key in ("tokens", "token_logprobs", "text_offset"))
+    if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
+        return []
+    if not isinstance(offsets, list) or len(offsets) != len(tokens):
+        offsets, position = [], 0
+        for token in tokens:
+            offsets.append(position)
+            position += len(str(token))
+    chosen = [value for offset, value in zip(offsets, values, strict=True) if start <= offset < end]
+    return [float(value) for value in chosen] if all(isinstance(value, (int, float)) for value in chosen) else []
 
 
 def server_sent_events(chunks: Iterable[bytes]) -> Iterator[str]:

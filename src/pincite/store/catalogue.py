@@ -158,6 +158,18 @@ class Catalogue:
         with self._transaction() as connection:
             connection.execute("UPDATE meta SET value = ? WHERE name = 'points'", (name,))
 
+    def index_record(self) -> str | None:
+        """What `set_index` kept; None in an index made before there was such a thing."""
+        rows = self._rows("SELECT value FROM meta WHERE name = 'index'")
+        return str(rows[0][0]) if rows else None
+
+    def set_index(self, record: str, points: str | None = None) -> None:
+        """Keep a record of the vector index; at the same moment, say that the points are in the folder `points`."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (record,))
+            if points is not None:
+                connection.execute("UPDATE meta SET value = ? WHERE name = 'points'", (points,))
+
     # Versions
 
     def next_version(self, document_id: str) -> int:
