@@ -58,6 +58,7 @@ def main() -> None:
     parser.add_argument("--split", default="test")
     parser.add_argument("--store", type=Path, help="keep the index here and use it again")
     parser.add_argument("--rrf-k", type=int, default=Options().rrf_k, help="the constant of fusion")
+    parser.add_argument("--dense-weight", type=float, default=Options().dense_weight, help="the dense leg's in fusion")
     parser.add_argument("--language", default="english")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -108,10 +109,19 @@ def main() -> None:
             report["queries"] = len(queries)
             query_vectors = dict(zip(queries, encoder.encode_queries(list(queries.values())), strict=True))
             report["quality"] = {}
-            for mode in ("bm25", "dense", "hybrid"):
+            ways: dict[str, dict[str, Any]] = {
+                "bm25": {"mode": "bm25"},
+                "dense": {"mode": "dense"},
+                "rrf": {"fusion": "rrf", "rrf_k": arguments.rrf_k},
+                "hybrid": {"dense_weight": arguments.dense_weight},
+            }
+            for mode, options in ways.items():
                 run = []
                 for query_id, text in queries.items():
-                    result = retrieve(store, text, query_vectors[query_id], k=100, mode=mode, rrf_k=arguments.rrf_k)  # type: ignore[arg-type]
+                    given = dict(options)
+                    if mode == "hybrid":
+                        given["dense_weight"] *= encoder.reads(text) ** 2
+                    result = retrieve(store, text, query_vectors[query_id], k=100, **given)
                     run += [
                         ir_measures.ScoredDoc(query_id, p.chunk.document_id, 1 / p.hit.rank) for p in result.passages
                     ]

@@ -37,10 +37,17 @@ def exit_codes() -> list[str]:
 
 
 def commands() -> list[str]:
-    lines = ["## Commands", ""]
-    root = typer.main.get_command(app)
-    for name, command in root.commands.items():  # type: ignore[attr-defined]
-        lines += [f"### pincite {name}", "", *(line.strip() for line in (command.help or "").strip().splitlines()), ""]
+    return ["## Commands", "", *group("pincite", typer.main.get_command(app))]
+
+
+def group(prefix: str, commands: object) -> list[str]:
+    """The commands of a group, those of groups within it included."""
+    lines = []
+    for name, command in commands.commands.items():  # type: ignore[attr-defined]
+        if hasattr(command, "commands"):
+            lines += group(f"{prefix} {name}", command)
+            continue
+        lines += [f"### {prefix} {name}", "", *(line.strip() for line in (command.help or "").strip().splitlines()), ""]
         for parameter in command.params:
             if parameter.name == "help":
                 continue

@@ -78,7 +78,7 @@ class ToyEncoder:
     def max_tokens(self) -> int:
         return self._max_tokens
 
-    def reads(self, text: str) -> float:
+    def reads(self, text: str) -> float:  # noqa: ARG002
         return 1.0
 
     def encode_queries(self, texts: Sequence[str]) -> Matrix:

@@ -263,8 +263,8 @@ class Store(Protocol):
     def search_lexical(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
         """The k best chunks by BM25, best first. Empty when no term of the query is in the index.
 
-        ``Σ idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length)) · (k3 + 1) · n / (k3 + n)`` over the terms of the
-        query, k1 = 1.2, b = 0.75, k3 = 8, where n is how often the query holds the term.
+        ``Σ idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length)) · (k3 + 1) n / (k3 + n)`` over the terms of
+        the query, with k1 = 1.2, b = 0.75, k3 = 8, where n is how often the query holds the term.
         Source: Robertson and Zaragoza 2009, equation 3.15; Robertson et al. 1994 for k3.
         """
         ...

@@ -1,0 +1,184 @@
+"""What `Pipeline.search` does around retrieval: fusion, the reranker, what is read of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pincite.build import build_loaders
+from pincite.chunkers.parent_child import ParentChildChunker
+from pincite.chunkers.structure import StructureChunker
+from pincite.errors import BackendError
+from pincite.generators.extractive import ExtractiveGenerator
+from pincite.pipeline import Options, Pipeline
+from pincite.protocols import Chunker, Reranked, Reranker
+from pincite.store.edge import EdgeStore
+from pincite.types import Hit, Passage
+from toys import ToyEncoder, toy_header
+
+TEXTS = ["the tenant pays rent", "the landlord pays tax", "the tenant keeps a dog", "nobody pays in june"]
+
+
+class Illiterate(ToyEncoder):
+    """Reads none of what it is asked."""
+
+    def reads(self, text: str) -> float:  # noqa: ARG002
+        return 0.0
+
+
+class Backwards:
+    """A toy reranker: the last becomes the first."""
+
+    name = "backwards"
+    depth = 3
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.seen: list[int] = []
+        self.closed = 0
+
+    def rerank(self, query: str, passages: Sequence[Passage]) -> Reranked:  # noqa: ARG002
+        self.seen.append(len(passages))
+        if self.error:
+            raise self.error
+        turned = list(passages[: self.depth])[::-1]
+        hits = Hit.ranked([each.chunk.id for each in turned], [3.0, 2.0, 1.0], self.name)
+        new = [replace(each, hit=hit) for each, hit in zip(turned, hits, strict=False)]
+        return Reranked([*new, *passages[self.depth :]], ("turned around",))
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Any]:
+    opened: list[Pipeline] = []
+
+    def make(
+        texts: Sequence[str] = TEXTS,
+        *,
+        encoder: ToyEncoder | None = None,
+        reranker: Reranker | None = None,
+        chunker: Chunker | None = None,
+        **options: Any,
+    ) -> Pipeline:
+        encoder = encoder or ToyEncoder()
+        pipeline = Pipeline(
+            store=EdgeStore.create(tmp_path / f"index{len(opened)}", toy_header(encoder)),
+            encoder=encoder,
+            chunker=chunker or StructureChunker(encoder.tokenizer, size=60),
+            loaders=build_loaders(),
+            generator=lambda: ExtractiveGenerator(encoder),
+            options=Options(**options),
+            reranker=reranker,
+        )
+        opened.append(pipeline)
+        for number, text in enumerate(texts):
+            pipeline.add_text(text, name=f"{number}.txt")
+        return pipeline
+
+    yield make
+    for pipeline in opened:
+        pipeline.close()
+
+
+def texts(passages: Sequence[Passage]) -> list[str]:
+    return [each.chunk.text for each in passages]
+
+
+def test_the_reranker_orders_the_first_passages(made: Any) -> None:
+    plain = made().search("tenant pays", k=4)
+    reranker = Backwards()
+    found = made(reranker=reranker).search("tenant pays", k=4)
+    first, last = texts(plain.passages)[:3], texts(plain.passages)[3:]
+    assert texts(found.passages) == [*first[::-1], *last]
+    assert [each.hit.stage for each in found.passages] == ["backwards"] * 3 + ["fused"]
+    assert "turned around" in found.notes
+    assert "rerank" in found.timings
+    assert all(each.legs for each in found.passages)
+
+
+def test_the_reranker_sees_its_depth_though_fewer_are_wanted(made: Any) -> None:
+    reranker = Backwards()
+    pipeline = made(reranker=reranker, merge=0)
+    found = pipeline.search("tenant pays", k=1)
+    assert reranker.seen == [3]
+    assert texts(found.passages) == texts(made().search("tenant pays", k=3).passages)[2:]
+    pipeline.close()
+    assert reranker.closed
+
+
+def test_a_reranker_that_fails_leaves_the_order_and_says_so(made: Any) -> None:
+    plain = made().search("tenant pays")
+    found = made(reranker=Backwards(BackendError("no memory"))).search("tenant pays")
+    assert texts(found.passages) == texts(plain.passages)
+    assert found.notes == ("backwards: failed, the order is that of the first stage: no memory",)
+
+
+def test_a_fault_that_is_no_failure_of_a_model_is_not_hidden(made: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        made(reranker=Backwards(ZeroDivisionError())).search("tenant pays")
+
+
+def test_words_decide_where_the_encoder_reads_nothing(made: Any) -> None:
+    pipeline = made(encoder=Illiterate())
+    found = pipeline.search("tenant pays dog")
+    assert texts(found.passages) == texts(pipeline.search("tenant pays dog", mode="bm25").passages) + [
+        text for text in texts(found.passages) if text == TEXTS[3] and "bm25" not in found.passages[-1].legs
+    ]
+    assert found.notes == ("dense: the encoder's vocabulary knows less than half of this query; words decide",)
+    # Asked for by name the leg answers as ever, and reciprocal ranks weigh nothing.
+    assert pipeline.search("tenant pays dog", mode="dense").notes == ()
+    assert made(encoder=Illiterate(), fusion="rrf").search("tenant pays dog").notes == ()
+
+
+def test_a_near_vector_of_what_is_not_read_is_no_evidence(made: Any) -> None:
+    question = TEXTS[0].replace("rent", "zebra quagga okapi gnu eland")  # near by its vector, few words in common
+    assert made(encoder=ToyEncoder()).ask(question).reason != "no-evidence"
+    assert made(encoder=Illiterate()).ask(question).reason == "no-evidence"
+
+
+def test_the_weight_of_the_dense_leg_moves_the_order(made: Any) -> None:
+    words, vectors = made(dense_weight=0.0), made(dense_weight=1.0)
+    for query in ("tenant pays dog", "landlord june"):
+        dense = texts(vectors.search(query, mode="dense").passages)
+        assert texts(vectors.search(query).passages) == dense
+        lexical = texts(words.search(query, mode="bm25").passages)
+        assert texts(words.search(query).passages)[: len(lexical)] == lexical
+
+
+LONG = "# Refunds\n\n" + "\n\n".join(f"Clause {n} speaks of the matter {word}." for n, word in enumerate("abcdefgh"))
+
+
+def test_what_is_found_small_is_read_large_and_cited_exactly(made: Any) -> None:
+    encoder = ToyEncoder()
+    chunker = ParentChildChunker(encoder.tokenizer, size=12, parent_size=200)
+    pipeline = made([LONG], encoder=encoder, chunker=chunker)
+    found = pipeline.search("clause matter c", k=1)
+    (passage,) = found.passages
+    (stored,) = pipeline.documents()
+    document = pipeline.show(stored.id)
+    assert "matter a." in passage.chunk.text
+    assert "matter h." in passage.chunk.text
+    assert document.text[passage.chunk.start : passage.chunk.end] == passage.chunk.text
+    assert passage.found
+    assert all(passage.chunk.start <= start < end <= passage.chunk.end for start, end in passage.found)
+    for citation in pipeline.ask("Which clause speaks of the matter c?").citations:
+        assert document.text[citation.start : citation.end] == citation.quote
+
+
+def test_neighbours_are_read_as_one_and_a_document_can_be_capped(made: Any) -> None:
+    encoder = ToyEncoder()
+    chunker = StructureChunker(encoder.tokenizer, size=12)
+    apart = made([LONG], encoder=encoder, chunker=chunker, merge=0).search("clause matter", k=3)
+    assert len(apart.passages) == 3
+    merged = made([LONG], encoder=encoder, chunker=chunker).search("clause matter", k=3)
+    assert len(merged.passages) < 3
+    assert sum(len(each.found) or 1 for each in merged.passages) > 3
+    capped = made([LONG, TEXTS[0]], encoder=encoder, chunker=chunker, merge=0, per_document=1).search("clause", k=3)
+    assert len({each.chunk.document_id for each in capped.passages}) == len(capped.passages) == 2
+    assert any("search.per_document" in note for note in capped.notes)
