@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test install-dev lint types unit format bench kill9 clean
+.PHONY: help demo test install-dev lint types unit format bench nine kill9 clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -44,6 +44,9 @@ format: $(VENV)/.dev  ## Let ruff format and fix
 
 bench: $(VENV)/.dev  ## Retrieval quality and speed on SciFact (PINCITE_DATA, default ../shared/data)
 	$(BIN)/python benchmarks/scifact.py --data $(or $(PINCITE_DATA),../shared/data)/beir/scifact
+
+nine: $(VENV)/.dev  ## Retrieval on the nine sets of PINCITE_DATA/beir: BM25, dense, fusions (an hour the first time)
+	$(BIN)/pincite eval retrieval $(or $(PINCITE_DATA),../shared/data)/beir --baseline rrf
 
 kill9: $(VENV)/.dev  ## Kill a writing process 50 times and check the index after each
 	$(BIN)/python benchmarks/kill9.py --rounds 50

@@ -35,7 +35,19 @@ SHARED = {
     "chunkers": {"context", "ids", "pack", "packing", "plan"},
     # The two runtimes are shared too: `minilm` and `sentence_transformer` only say what they run and with which files.
     "encoders": {"base", "batching", "folder", "pooling", "tokenizer", "onnx", "transformer"},
-    "store": {"catalogue", "engine", "ivfpq", "locks", "payload", "plan", "recall"},
+    "store": {
+        "care",
+        "catalogue",
+        "engine",
+        "ivfpq",
+        "locks",
+        "payload",
+        "plan",
+        "points",
+        "recall",
+        "search",
+        "visible",
+    },
     "generators": {"gemma"},
     "rerankers": {"ordering"},
 }
@@ -134,7 +146,8 @@ def test_only_the_top_reads_settings_and_the_environment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "places"), [("qdrant_edge", {"store.edge", "store.engine"}), ("faiss", {"store.ivfpq"})]
+    ("package", "places"),
+    [("qdrant_edge", {"store.engine", "store.points", "store.search"}), ("faiss", {"store.ivfpq"})],
 )
 def test_an_engine_is_imported_in_its_place(package: str, places: set[str]) -> None:
     users = {name for name, tree in MODULES.items() if any(package == each for each, _ in imports(tree))}

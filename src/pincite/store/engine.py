@@ -1,6 +1,6 @@
 """What is said to Qdrant Edge: how a shard is laid out, loaded and copied; conditions and parameters of a search.
 
-Qdrant Edge is in beta. Nothing outside this file and `edge` knows it.
+Qdrant Edge is in beta. Nothing outside this file, `points` and `search` knows it.
 """
 
 from __future__ import annotations

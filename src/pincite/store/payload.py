@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pincite.analysis import analyze
@@ -13,9 +13,11 @@ from pincite.types import Chunk, Document, Hit, MetadataValue, Passage
 __all__ = [
     "KEY",
     "MAX_ORDINAL",
+    "NO_POINT",
     "ORDINAL_BITS",
     "TAGS",
     "TERMS",
+    "check_chunks",
     "check_record",
     "chunk_id",
     "make_payload",
@@ -26,6 +28,8 @@ __all__ = [
 ]
 
 ORDINAL_BITS = 24
+#: An id that no point has: keys count from 1.
+NO_POINT = 0
 MAX_ORDINAL = (1 << ORDINAL_BITS) - 1
 
 #: Names of the fields that are searched and filtered.
@@ -60,6 +64,19 @@ def check_record(document: Document) -> None:
             )
         if not storable(f"{name}{value}"):
             raise InputError(f"the metadata field {name!r} of {document.uri!r} holds a lone surrogate")
+
+
+def check_chunks(chunks: Iterable[Chunk], document: Document, last: int) -> int:
+    """Raise InputError for chunks that do not follow ordinal `last` in this document. Returns their last ordinal."""
+    for chunk in chunks:
+        if (chunk.document_id, chunk.version) != (document.id, document.version):
+            raise InputError(f"chunk {chunk.id} is not of {document.id} version {document.version}")
+        if not last < chunk.ordinal <= MAX_ORDINAL:
+            raise InputError(f"chunk {chunk.id} has ordinal {chunk.ordinal}: ordinals rise, to {MAX_ORDINAL}")
+        if chunk.id != chunk_id(document.id, document.version, chunk.ordinal):
+            raise InputError(f"chunk {chunk.id!r} is not named by its document, version and ordinal")
+        last = chunk.ordinal
+    return last
 
 
 def tag(name: str, value: MetadataValue) -> str:

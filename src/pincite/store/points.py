@@ -17,8 +17,6 @@ from pincite.errors import InputError, StoreError
 from pincite.store.engine import VECTOR, any_key, from_engine, number
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pincite.protocols import Matrix
 
 __all__ = ["Points", "next_points", "points_folders", "points_name", "unit", "unit_rows"]
@@ -99,23 +97,23 @@ class Points:
     def payloads(self, ids: Iterable[int]) -> dict[int, Mapping[str, Any]]:
         """What points carry beside their vectors, of those that are there."""
         with self.engine("read"):
-            records = self.shard.retrieve(list(ids), with_payload=True, with_vector=False)
+            records = self.shard.retrieve(list(dict.fromkeys(ids)), with_payload=True, with_vector=False)
         return {number(record.id): record.payload for record in records if record.payload is not None}
 
-    def vectors(self, ids: Iterable[int]) -> dict[int, Any]:
-        """Unit vectors of points, of those that are there."""
-        with self.engine("read"):
-            # A vector may be several things; these have names.
-            records: list[Any] = self.shard.retrieve(list(ids), with_payload=False, with_vector=[VECTOR])
-        return {number(record.id): record.vector[VECTOR] for record in records}
-
-    def matrix(self, ids: NDArray[np.int64]) -> Matrix:
-        """Unit vectors of points that are all there, a row each, float32; an id may come twice."""
-        found: Matrix = np.empty((len(ids), self.dimension), np.float32)
+    def vectors(self, ids: Sequence[int]) -> Matrix:
+        """Unit vectors of points, a row of zeros for one that is not there, ``(len(ids), dimension)``, float32."""
+        found: Matrix = np.zeros((len(ids), self.dimension), np.float32)
         for start in range(0, len(ids), 1024):
-            some = ids[start : start + 1024].tolist()
-            rows = self.vectors(some)
-            found[start : start + len(some)] = [rows[point_id] for point_id in some]
+            some = ids[start : start + 1024]
+            with self.engine("read"):
+                # A vector may be several things; these have names.
+                records: list[Any] = self.shard.retrieve(
+                    list(dict.fromkeys(some)), with_payload=False, with_vector=[VECTOR]
+                )
+            vectors = {number(record.id): record.vector[VECTOR] for record in records}
+            for row, point_id in enumerate(some, start):
+                if point_id in vectors:
+                    found[row] = vectors[point_id]
         return found
 
     def scan(self) -> Iterator[int]:

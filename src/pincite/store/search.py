@@ -7,13 +7,17 @@ that equal scores have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import qdrant_edge as qdrant
 
+from pincite.errors import InputError
 from pincite.store import recall
 from pincite.store.engine import EXACT, VECTOR, conditions, number, search_params
 from pincite.store.payload import KEY, TERMS
+from pincite.store.points import unit
 from pincite.types import Hit
 
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     from pincite.store.visible import Visible
     from pincite.types import Filter
 
-__all__ = ["CodesNow", "condition", "lexical", "nearest", "ranked"]
+__all__ = ["CodesNow", "condition", "direction", "lexical", "nearest", "ranked"]
 
 #: BM25 parameters: Robertson and Zaragoza 2009, the usual values.
 BM25_K1 = 1.2
@@ -35,7 +39,8 @@ BM25_K3 = 8.0
 _REPEATED_AMONG = 1000
 
 
-class CodesNow(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CodesNow:
     """IVF-PQ codes, and how they stand to the chunks there are now."""
 
     index: IvfPq
@@ -111,28 +116,32 @@ def _text_query(terms: Iterable[str]) -> Any:
 # By vectors
 
 
+def direction(vector: Matrix, dimension: int) -> Matrix | None:
+    """The query vector scaled to length 1; None if it has no direction. Raises InputError for another shape."""
+    if vector.shape != (dimension,):
+        raise InputError(f"the query vector has shape {vector.shape}, the index holds {dimension}")
+    return unit(vector) if np.isfinite(vector).all() and vector.any() else None
+
+
 def nearest(
     points: Points,
     visible: Visible,
-    unit: Matrix,
+    direction: Matrix,
     k: int,
     condition: Any,
     beam: Beam | None,
     codes: CodesNow | None,
-    *,
-    filtered: bool,
 ) -> list[Any]:
     """The k points nearest to a unit vector, and ties: as wide as `beam`, exactly where it is None.
 
-    With `codes` the candidates are theirs, but for a search that is `filtered` by more than what is hidden.
+    With `codes` the candidates are theirs, which know nothing of `condition`, only of what is current.
     """
-    query = qdrant.Query.Nearest(unit.tolist(), using=VECTOR)
+    query = qdrant.Query.Nearest(direction.tolist(), using=VECTOR)
     if beam is not None:
-        found: list[Any] = []
         if codes is None:
             found = _best(points, query, k, condition, search_params(beam), recall.K)
-        elif not filtered:  # codes know no metadata: a filter would act after they have chosen
-            among = _candidates(codes, visible, unit, k, beam)
+        else:
+            among = _candidates(codes, visible, direction, k, beam)
             found = _best(points, query, k, among, EXACT) if among is not None else []
         # A graph in pieces, or cells too empty, give fewer than there are.
         if len(found) >= min(k, points.count):
@@ -140,13 +149,13 @@ def nearest(
     return _best(points, query, k, condition, EXACT)
 
 
-def _candidates(codes: CodesNow, visible: Visible, unit: Matrix, k: int, beam: Beam) -> qdrant.Filter | None:
+def _candidates(codes: CodesNow, visible: Visible, direction: Matrix, k: int, beam: Beam) -> qdrant.Filter | None:
     """The condition of being near by the codes, or not in them. None when that may leave fewer than k."""
     # Codes of what was removed take up places among the candidates.
     wanted = int(max(k, recall.K) * (beam.oversampling or 1) * codes.index.count / max(codes.live, 1)) + 1
     if wanted >= codes.index.count:
         return None
-    near = codes.index.search(unit, wanted, beam.nprobe or 1).tolist()
+    near = codes.index.search(direction, wanted, beam.nprobe or 1).tolist()
     ids = {point_id for point_id in near if visible.is_current(point_id)}
     if len(ids) <= k:
         return None

@@ -48,7 +48,7 @@ def store(tmp_path: Path) -> Any:
         ticket = store.stage(document)
         store.stage_chunks(ticket, chunks, [""] * len(chunks), vectors)
         store.commit([ticket])
-        store._shard = Contrary(store._shard)  # type: ignore[assignment]
+        store._points.shard = Contrary(store._points.shard)  # type: ignore[assignment]
         yield store
 
 
@@ -62,4 +62,4 @@ def test_of_equal_scores_the_first_chunks_are_taken(store: Any) -> None:
 
 def test_without_a_tie_the_engine_is_asked_once(store: Any) -> None:
     store.search_dense(np.eye(1, 8, dtype=np.float32)[0], 1)
-    assert store._shard.asked == [2]
+    assert store._points.shard.asked == [2]

@@ -6,7 +6,7 @@ import json
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 
 from pincite.errors import InputError, MissingExtraError, StoreError
-from pincite.store import edge, ivfpq
+from pincite.store import care, edge, ivfpq, plan
+from pincite.store.care import VectorIndex
 from pincite.store.catalogue import Catalogue
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import UNMEASURED, IndexOptions, IndexState, Layout
 from toys import ToyEncoder, copy_index, make_chunks, make_document, toy_header
 
 DIMENSION = 32
-POINTS = 2000
+POINTS = 1200
 HNSW = IndexOptions("hnsw", exact_until=500)
 IVFPQ = IndexOptions("ivfpq", exact_until=500)
 
@@ -41,6 +42,14 @@ def put(store: EdgeStore, uri: str, vectors: np.ndarray) -> str:
     store.stage_chunks(ticket, make_chunks(document), [""] * len(vectors), vectors)
     store.commit([ticket])
     return document.id
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_queries() -> Iterator[None]:
+    """The same ladder with a fifth of the queries: it has to be climbed, not to be measured to the third decimal."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(care, "_QUERIES", 60)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -108,14 +117,14 @@ def test_a_build_that_is_too_careless_is_done_again(index: Path) -> None:
         same_as_exact(store, 0.9)
 
 
-def test_what_cannot_be_mended_is_searched_exactly_and_said(index: Path) -> None:
-    """One bit a dimension of 32, no candidates to spare: neither twice the bits nor 64 candidates reach all."""
+def test_what_cannot_be_mended_is_searched_exactly_and_said(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One bit a dimension of 32: neither twice the bits nor 8 candidates a result reach all."""
+    monkeypatch.setattr(plan, "_LAST_OVERSAMPLING", 8.0)
     options = IndexOptions("binary", exact_until=500, recall_floor=1.0)
     with EdgeStore.open(index, index=options) as store:
         assert store.optimize()
         report = store.index_report()
-        if report.beam:  # a machine on which it is mended after all has nothing to say
-            pytest.skip("binary codes reached recall 1 here")
+        assert report.beam == ""
         assert report.recall is not None
         assert 0.3 < report.recall.recall < 1
         (note,) = report.notes
@@ -224,8 +233,9 @@ def test_a_damaged_record_is_not_believed(coded: Path, tmp_path: Path, record: s
         same_as_exact(store)
         assert any("damaged" in note for note in store.index_report().notes)
         assert store.needs_optimizing()
-        assert store.optimize()
-        assert store.index_report().notes == ()
+        if record == "{}":  # what is read is the same for all
+            assert store.optimize()
+            assert store.index_report().notes == ()
 
 
 def test_a_record_is_read_as_it_was_written() -> None:
@@ -233,7 +243,7 @@ def test_a_record_is_read_as_it_was_written() -> None:
         wanted=Layout("ivfpq", nlist=5),
         exact="why",
         floor=0.5,
-        sidecar=edge.ivfpq.Sidecar("f", "0", "points-1.edge", 3, 4, ((1, 2), (5, 5))),
+        sidecar=ivfpq.Sidecar("f", "0", "points-1.edge", 3, 4, ((1, 2), (5, 5))),
     )
     assert IndexState.parse(state.dump()) == state
     assert state.sidecar is not None
@@ -293,9 +303,10 @@ def test_damaged_or_stale_codes_are_told_and_never_searched(coded: Path, tmp_pat
         assert message in " ".join(report.notes)
         assert any(message in problem for problem in store.check())
         assert store.needs_optimizing()
-        assert store.optimize()
-        assert store.index_report().notes == ()
-        assert store.check() == []
+        if damage not in ("the end", "everything"):  # what is found out is the same as for a bit
+            assert store.optimize()
+            assert store.index_report().notes == ()
+            assert store.check() == []
 
 
 def test_without_faiss_codes_are_told_and_not_built(
@@ -357,15 +368,14 @@ class Snapshots:
         self.copies.append(target)
 
 
-def whole(copy: Path) -> None:
+def whole(store: EdgeStore) -> None:
     """Every chunk, every invariant, the exact result."""
-    with EdgeStore.open(copy, index=IVFPQ) as store:
-        assert store.check() == []
-        assert store.point_count == POINTS
-        assert len(store.search_lexical("line", 10_000)) == POINTS
-        same_as_exact(store, 0.95)
-    assert len(list(copy.glob("points-*"))) == 1
-    assert len(list(copy.glob("ivfpq-*"))) <= 1
+    assert store.check() == []
+    assert store.point_count == POINTS
+    assert len(store.search_lexical("line", 10_000)) == POINTS
+    same_as_exact(store, 0.95)
+    assert len(list(store.folder.glob("points-*"))) == 1
+    assert len(list(store.folder.glob("ivfpq-*"))) <= 1
 
 
 @pytest.mark.parametrize("options", [HNSW, IVFPQ], ids=["hnsw", "ivfpq"])
@@ -379,12 +389,13 @@ def test_cut_off_anywhere_one_index_stands(index: Path, options: IndexOptions, m
     assert len(snapshots.copies) >= 5
     kinds = set()
     for n, copy in enumerate(snapshots.copies):
-        whole(copy)
         with EdgeStore.open(copy, index=options) as store:
+            whole(store)
             kinds.add(store.index_report().search.partition(" over")[0])
             # Whatever it was cut off at, it can be done again.
             if n % 3 == 0 and store.optimize():
                 same_as_exact(store, 0.95)
+        shutil.rmtree(copy)
     old, new = ("exact (recall 1)", "HNSW") if options is HNSW else ("HNSW", "IVF-PQ")
     # Codes are made when the graph has gone: exact search, which needs nothing, stands between.
     assert kinds - {"exact (recall 1)"} == {old, new} - {"exact (recall 1)"}
@@ -419,7 +430,7 @@ def test_a_build_that_fails_leaves_the_store_open_and_as_it_was(
 
 def test_an_index_that_was_built_and_not_measured_is_not_used(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with EdgeStore.open(index, index=HNSW) as store, monkeypatch.context() as patched:
-        patched.setattr(EdgeStore, "_reference", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        patched.setattr(VectorIndex, "_reference", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             store.optimize()
         assert UNMEASURED in store.index_report().notes[0]
