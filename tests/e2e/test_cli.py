@@ -57,6 +57,27 @@ def test_search_gives_the_score_of_every_leg(library: Path) -> None:
     assert "bm25" in text
 
 
+def test_what_was_found_of_a_wider_passage_is_shown_first(tmp_path: Path) -> None:
+    parts = [
+        f"Clause {n} speaks of the {word} and of nothing else here." for n, word in enumerate(("cat", "kiwi", "dog"))
+    ]
+    text = "\n\n".join(parts)
+    (tmp_path / "a.txt").write_text(text)
+    (tmp_path / "b.txt").write_text("Apples are red.")
+    (tmp_path / "pincite.toml").write_text("[chunk]\nsize = 14\n")
+    run("add", "a.txt", "b.txt", folder=tmp_path)
+    first, *others = json.loads(run("search", "which clause speaks of the dog", "--json", folder=tmp_path))["passages"]
+    assert first["chunk"]["text"] == text
+    assert [text[start:end] for start, end in first["found"]] == parts
+    assert [each["rank"] for each in (first, *others)] == list(range(1, len(others) + 2))
+    shown = run("search", "which clause speaks of the dog", folder=tmp_path)
+    assert "… Clause 2 speaks of the dog" in shown
+    assert "cat" not in shown
+    assert "found in it 0-" in shown
+    assert "\n2. b" in shown
+    assert "cat" in run("search", "which clause speaks of the dog", "--full", folder=tmp_path)
+
+
 def test_a_filter_holds_on_every_leg(library: Path) -> None:
     repealed = json.loads(run("search", "liquor", "--where", "status=repealed", "--json", "-k", "50", folder=library))
     assert {passage["title"] for passage in repealed["passages"]} == {"Amendment XVIII, Prohibition of Liquor"}

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from pincite.evaluation.datasets import load_dataset
+from pincite.evaluation.making import Journal
 
 pty = pytest.importorskip("pty", reason="needs a terminal of a Unix system")
 
@@ -278,8 +279,13 @@ def test_a_person_decides_on_what_a_model_proposes(
     assert calls == 4
     person = open_terminal("eval", "make", str(made), "--resume", *arguments, folder=library)
     assert "1/1  q004" in person.until(KEYS)
+    person.send("e")
+    person.until("Question: ")
+    person.send(" Is that so?")
+    person.until(KEYS)
     person.send("s")
     assert person.end() == 0
+    assert Journal.resume(made).open()[0].question.endswith("Is that so?"), "an edit is kept, also undecided"
     assert len(seen) == calls, "what was proposed is not asked for again"
     assert [row["_id"] for row in rows(made)] == ["q001", "q003"]
 
@@ -313,6 +319,29 @@ def test_without_a_terminal_it_takes_what_nobody_saw_only_when_told(
         for span in row["metadata"]["spans"]:  # type: ignore[index]
             assert corpus[span["document"]][span["start"] : span["end"]] == span["quote"]
     assert "| looked at by a person | 0 of 2 |" in (made / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_set_goes_on_as_it_was_begun(
+    library: Path, tmp_path: Path, endpoint: tuple[str, list[str], Callable[..., None]]
+) -> None:
+    """No question is ever in two splits; more calls than three a question reach every passage."""
+    url, seen, says = endpoint
+    made = tmp_path / "set"
+    command = ("eval", "make", str(made), "--accept-all", "--model", "openai:toy", "--base-url", url)
+    assert "named with letters" in run(*command, "--split", "../x", folder=library, code=2)
+    assert not made.exists(), "told before anything is asked"
+    replies = iter(["I am only a model."] * 3)
+    says(lambda shown: next(replies, propose_all(shown)))
+    out = run(*command, "--questions", "1", "--max-calls", "4", "--split", "train,test", folder=library)
+    assert len(seen) == 4
+    assert "1 proposal from 4 calls" in out
+    out = run(*command, "--questions", "3", "--resume", folder=library)
+    assert "2 proposals from 2 calls" in out, "of this run alone"
+    sides = [(made / "qrels" / f"{name}.tsv").read_text().splitlines()[1:] for name in ("train", "test")]
+    assert len({line.split()[0] for side in sides for line in side}) == len(sides[0]) + len(sides[1]) == 3
+    refused = run(*command, "--resume", "--split", "test", folder=library, code=2)
+    assert "begun with another --split" in refused
+    assert "| model | openai:toy |" in (made / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_failing_endpoint_is_an_error_and_costs_nothing_that_was_made(library: Path, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from pincite.cli.tune import default_grid, edit_settings, parse_grid
+from pincite.cli.tune_grid import default_grid, parse_grid
 from pincite.config import Settings, setting_names
 from pincite.errors import ConfigError, InputError
+from pincite.evaluation.settings_file import edit_settings, write_settings
 from pincite.sentences import sentence_spans
 
 tomlkit = pytest.importorskip("tomlkit", reason="the extra 'eval' is not installed")
@@ -236,3 +237,37 @@ def test_a_file_that_is_no_toml_is_left_alone() -> None:
         edit_settings("[chunk\nsize = 3", {"chunk.size": 4}, COMMENT)
     with pytest.raises(InputError, match="by hand"):
         edit_settings('[store]\npath = """\n[search]\nk = 1\n"""\n[search]\nk = 2\n', {"search.k": 4}, COMMENT)
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\x85", "\u2029"])
+def test_only_line_feeds_end_a_line(character: str) -> None:
+    text = f"[store]\npath = 'a{character}b' # c{character}d\n[search]\nk = 2\n"
+    edited = edit_settings(text, {"search.k": 4}, COMMENT)
+    assert edited == text.replace("k = 2\n", "\n".join([*COMMENT, "k = 4\n"]))
+
+
+def test_a_comment_stays_a_comment_whatever_it_quotes() -> None:
+    evil = ["# pincite tune by: pincite tune 'a\n[answer]\nmodel = 1\x00\r'"]
+    assert toml(edit_settings("[search]\nk = 2\n", {"search.k": 4}, evil)) == {"search": {"k": 4}}
+
+
+def test_comments_do_not_pile_up_above_dotted_names() -> None:
+    text = "# mine\nsearch.k = 2\nchunk.size = 3\n"
+    for size in (4, 5, 6):
+        text = edit_settings(text, {"search.k": size, "chunk.size": size}, COMMENT)
+    assert text.splitlines() == [*COMMENT, "# mine", "search.k = 6", "chunk.size = 6"]
+
+
+def test_the_file_keeps_its_line_ends_and_is_whole_or_not_changed(tmp_path: Path) -> None:
+    file = tmp_path / "pincite.toml"
+    file.write_bytes(b"# mine\r\n[search]\r\nk = 2\r\n")
+    file.chmod(0o640)
+    write_settings(file, {"search.k": 4}, COMMENT)
+    assert file.read_bytes().decode() == "\r\n".join(["# mine", "[search]", *COMMENT, "k = 4", ""])
+    assert file.stat().st_mode & 0o777 == 0o640
+    with pytest.raises(InputError, match="cannot be changed"):
+        write_settings(tmp_path / "absent" / "pincite.toml", {"search.k": 4}, COMMENT)
+    file.write_bytes(b"[search]\nk = \xff\n")
+    with pytest.raises(InputError, match="cannot be changed"):
+        write_settings(file, {"search.k": 4}, COMMENT)
+    assert [each.name for each in tmp_path.iterdir()] == ["pincite.toml"]

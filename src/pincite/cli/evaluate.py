@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pincite.cli.common import ConfigOption, JsonOption, console, print_json
+from pincite.cli.common import ConfigOption, JsonOption, console, print_json, read_settings
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from pincite.cli.bench import Bench
     from pincite.config import Settings
-    from pincite.encoders.cached import CachedEncoder
-    from pincite.evaluation.compare import Configuration, Outcome, Search, SearchRun, SetReport
     from pincite.evaluation.datasets import Dataset
-    from pincite.evaluation.index import CorpusIndex, EvaluationListener
-    from pincite.protocols import Encoder, EncoderIdentity, Matrix, Tokenizer
 
 __all__ = ["app", "retrieval"]
 
@@ -40,13 +34,8 @@ _DEFAULTS: dict[str, dict[str, str]] = {
     "hybrid": {},
 }
 
-#: Sections of the settings that no search depends on.
-_IRRELEVANT = ("store", "answer", "load")
-
-#: How long to wait for another evaluation that searches the same index.
-_BUSY_SECONDS = 60.0
-
-_SEED = 0
+#: Columns of a table that goes into a pipe or a file, at least and at most.
+_PIPED = (100, 120)
 
 
 @app.callback()
@@ -90,7 +79,7 @@ def retrieval(
     queries: Annotated[
         int | None, typer.Option("--queries", min=1, metavar="N", help="Only N queries of each set, drawn by the seed.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of samples, tests and intervals.")] = _SEED,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Of samples, tests and intervals.")] = 0,
     baselines: Annotated[
         bool, typer.Option("--baselines", help="Also constant, random and oracle rankings, to read the others by.")
     ] = False,
@@ -118,7 +107,8 @@ def retrieval(
 
     Exit status: 0 when every configuration was measured on every set.
     """
-    from pincite.cli.common import read_settings
+    from pincite.cli.bars import watched
+    from pincite.cli.bench import Bench
     from pincite.errors import InputError
     from pincite.evaluation.compare import correct
     from pincite.evaluation.measures import check_measure, require_measures
@@ -144,23 +134,23 @@ def retrieval(
     settings = {name: _settings(config, name, overrides) for name, overrides in chosen}
     err = console(stderr=True)
     found = _load(datasets, split, queries, seed, err)
-    reports: list[SetReport] = []
-    with _Bench(settings, unit=unit, k=k, cache=cache) as bench, _progress(err) as listener:
+    with (
+        watched(err) as listener,
+        Bench(
+            settings,
+            unit=unit,
+            k=k,
+            measures=measures,
+            against=against,
+            seed=seed,
+            cache=cache,
+            trec_out=trec_out,
+            fresh=fresh,
+            listener=listener,
+        ) as bench,
+    ):
         try:
-            for dataset, judged in found:
-                reports.append(
-                    bench.measure(
-                        dataset,
-                        judged=judged,
-                        measures=measures,
-                        against=against,
-                        seed=seed,
-                        baselines=baselines,
-                        trec_out=trec_out,
-                        fresh=fresh,
-                        listener=listener,
-                    )
-                )
+            reports = [bench.measure(dataset, judged, baselines=baselines) for dataset, judged in found]
         except KeyboardInterrupt:
             listener.told("interrupted: what is finished is kept; run it again for the rest")
             raise typer.Exit(130) from None
@@ -174,8 +164,8 @@ def retrieval(
         return
     out = console()
     if not out.is_terminal:
-        out.width = 160  # into a pipe or a file no line need be broken
-    for table in tables(reports):
+        out.width = min(max(out.width, _PIPED[0]), _PIPED[1])
+    for table in tables(reports, width=out.width):
         out.print(table)
     for report in reports:
         for remark in remarks(report):
@@ -219,7 +209,6 @@ def _parse(written: str) -> tuple[str, dict[str, str]]:
 
 
 def _settings(config: Path | None, name: str, overrides: Mapping[str, str]) -> Settings:
-    from pincite.cli.common import read_settings
     from pincite.errors import ConfigError
 
     try:
@@ -255,248 +244,6 @@ def _load(
     return found
 
 
-# Measuring
-
-
-@dataclass(frozen=True, slots=True)
-class _Survey:
-    """What one reading of a corpus tells beside its index."""
-
-    document_ids: list[str]
-    texts: dict[str, str]  #: of the documents with labelled spans
-    absent: int  #: relevant pairs whose document is not in the corpus
-
-
-class _TimedQueries:
-    """An encoder whose queries are encoded once for all configurations, and cost each what it cost then.
-
-    What else a search asks of it (a reranker: passages) is as live as it is for somebody who asks a question.
-    """
-
-    def __init__(self, encoder: Any, cached: CachedEncoder) -> None:
-        self._encoder = encoder
-        self._cached = cached
-        self.encode_seconds = 0.0
-        self.aside_seconds = 0.0
-
-    @property
-    def identity(self) -> EncoderIdentity:
-        """See `pincite.protocols.Encoder`."""
-        return self._cached.identity
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """See `pincite.protocols.Encoder`."""
-        return self._cached.tokenizer
-
-    @property
-    def max_tokens(self) -> int:
-        """See `pincite.protocols.Encoder`."""
-        return self._cached.max_tokens
-
-    def reads(self, text: str) -> float:
-        """See `pincite.protocols.Encoder`."""
-        return self._cached.reads(text)
-
-    def encode_passages(self, texts: Sequence[str]) -> Matrix:
-        """See `pincite.protocols.Encoder`."""
-        vectors: Matrix = self._encoder.encode_passages(texts)
-        return vectors
-
-    def encode_queries(self, texts: Sequence[str]) -> Matrix:
-        """See `pincite.protocols.Encoder`."""
-        import numpy as np
-
-        started = time.perf_counter()
-        timed = [self._cached.timed_query(text) for text in texts]
-        self.aside_seconds += time.perf_counter() - started
-        self.encode_seconds += sum(seconds for _, seconds in timed)
-        return np.stack([vector for vector, _ in timed])
-
-
-class _TimedTokens(_TimedQueries):
-    """The same for an encoder that shows the vectors of single tokens."""
-
-    def query_tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """See `pincite.encoders.base.LocalEncoder`."""
-        vectors: list[Matrix] = self._encoder.query_tokens(texts)
-        return vectors
-
-    def passage_tokens(self, texts: Sequence[str]) -> list[Matrix]:
-        """See `pincite.encoders.base.LocalEncoder`."""
-        vectors: list[Matrix] = self._encoder.passage_tokens(texts)
-        return vectors
-
-
-class _Bench:
-    """Settings, encoders and the cache of one run: puts the parts together."""
-
-    def __init__(self, settings: Mapping[str, Settings], *, unit: str, k: int, cache: Path | None) -> None:
-        from pincite.build import cache_folder
-
-        if unit == "document":
-            # There is nothing to put together, and looking for it would search deeper than the settings say.
-            alone = {"merge": 0, "per_document": 0}
-            settings = {
-                name: each.model_copy(update={"search": each.search.model_copy(update=alone)})
-                for name, each in settings.items()
-            }
-        self.settings = settings
-        self.unit: Any = unit
-        self.k = k
-        self.folder = (cache.expanduser() if cache else cache_folder()) / "evaluation"
-        self._encoders: dict[str, tuple[Encoder, CachedEncoder]] = {}
-
-    def __enter__(self) -> _Bench:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for _encoder, cached in self._encoders.values():
-            cached.close()
-
-    def measure(
-        self,
-        dataset: Dataset,
-        *,
-        judged: int,
-        measures: Sequence[str],
-        against: str,
-        seed: int,
-        baselines: bool,
-        trec_out: Path | None,
-        fresh: bool,
-        listener: EvaluationListener,
-    ) -> SetReport:
-        """Every configuration on one set. The first of `measures` is what they are compared on."""
-        from pincite.evaluation.compare import SetReport, assess, compare, run_configuration
-        from pincite.evaluation.trec import write_qrels
-
-        survey = _survey(dataset)
-        notes = list(dataset.notes)
-        if survey.absent:
-            notes.append(f"{survey.absent} relevant judgements are of documents that the corpus lacks: never found")
-        primary = measures[0]
-        outcomes: list[Outcome] = []
-        indexes: dict[str, CorpusIndex] = {}
-        for name, settings in self.settings.items():
-            configuration, index = self._configuration(dataset, name, settings, listener)
-            indexes[name] = index
-            run = run_configuration(
-                dataset, configuration, saved_in=self.folder / "runs", fresh=fresh, listener=listener
-            )
-            if trec_out is not None:
-                _write_run(run, trec_out / dataset.name / f"{name}.run")
-            depth = min(100, self.k)
-            outcomes.append(assess(dataset, run, measures=measures, depth=depth, texts=survey.texts, seed=seed))
-        if trec_out is not None:
-            write_qrels(dataset.qrels, trec_out / dataset.name / f"{dataset.split}.qrels")
-        base = next(each for each in outcomes if each.name == against)
-        versus = [compare(dataset, each, base, primary=primary, seed=seed) for each in outcomes if each is not base]
-        if baselines:
-            outcomes += [
-                assess(dataset, run, measures=measures, depth=min(100, self.k), seed=seed, is_baseline=True)
-                for run in _baseline_runs(dataset, survey.document_ids, self.k, seed)
-            ]
-        first = next(iter(indexes.values()))
-        if first.empty:
-            notes.append(f"{len(first.empty)} empty documents are not in the index: {', '.join(first.empty[:5])}")
-        facts: dict[str, object] = {"documents": first.documents, "passages": first.chunks}
-        for name, index in indexes.items():
-            if index.key != first.key:
-                facts[f"passages of {name}"] = index.chunks
-        return SetReport(
-            dataset=dataset.name,
-            split=dataset.split,
-            queries=len(dataset.queries),
-            judged=judged,
-            unit=self.unit,
-            k=self.k,
-            outcomes=tuple(outcomes),
-            versus=tuple(versus),
-            primary=primary,
-            notes=tuple(notes),
-            facts=facts,
-        )
-
-    def _configuration(
-        self, dataset: Dataset, name: str, settings: Settings, listener: EvaluationListener
-    ) -> tuple[Configuration, CorpusIndex]:
-        import json
-
-        from pincite import __version__
-        from pincite.build import Pincite, build_chunker, chunk_recipe, index_options
-        from pincite.evaluation.compare import Configuration, Ranked
-        from pincite.evaluation.index import ensure_index
-        from pincite.evaluation.measures import Retrieved
-        from pincite.store.edge import EdgeStore
-
-        encoder, cached = self._encoder(settings)
-        options = index_options(settings)
-        vectors = json.dumps(settings.index.model_dump(mode="json"), sort_keys=True)
-        cut = f"{chunk_recipe(settings.chunk)}, pincite {__version__}" if self.unit == "chunk" else ""
-        index = ensure_index(
-            dataset,
-            self.folder / "indexes",
-            create=lambda folder, header: EdgeStore.create(folder, header, index=options),
-            encoder=cached,
-            language=settings.search.language or "english",
-            unit=self.unit,
-            chunker=build_chunker(settings, encoder) if self.unit == "chunk" else None,
-            recipe=f"{cut} {vectors}",
-            listener=listener,
-        )
-
-        @contextmanager
-        def opened() -> Iterator[Search]:
-            timed = (_TimedTokens if hasattr(encoder, "passage_tokens") else _TimedQueries)(encoder, cached)
-            with (
-                EdgeStore.open(index.folder, timeout=_BUSY_SECONDS, index=options) as store,
-                Pincite.over(settings, store, timed) as pincite,
-            ):
-
-                def search(query: str) -> Ranked:
-                    timed.encode_seconds = timed.aside_seconds = 0.0
-                    result = pincite.search(query, k=self.k)
-                    passages = [
-                        Retrieved(each.chunk.document_id, each.chunk.start, each.chunk.end, each.hit.score)
-                        for each in result.passages
-                    ]
-                    return Ranked(passages, result.notes, timed.encode_seconds, timed.aside_seconds)
-
-                yield search
-
-        searching = {key: value for key, value in settings.masked().items() if key not in _IRRELEVANT}
-        if "openai" in settings.rerank.model:
-            searching["endpoint"] = settings.answer.base_url
-        recipe = json.dumps(
-            {"index": index.key, "settings": searching, "k": self.k, "pincite": __version__}, sort_keys=True
-        )
-        return Configuration(name, recipe, opened), index
-
-    def _encoder(self, settings: Settings) -> tuple[Encoder, CachedEncoder]:
-        from pincite.build import build_encoder
-        from pincite.encoders.cached import CachedEncoder
-
-        key = settings.encoder.model_dump_json()
-        if key not in self._encoders:
-            encoder = build_encoder(settings)
-            self._encoders[key] = (encoder, CachedEncoder(encoder, self.folder / "vectors"))
-        return self._encoders[key]
-
-
-def _survey(dataset: Dataset) -> _Survey:
-    labelled = {span.document_id for spans in dataset.spans.values() for span in spans}
-    relevant = [d for grades in dataset.qrels.values() for d, grade in grades.items() if grade > 0]
-    document_ids: list[str] = []
-    texts: dict[str, str] = {}
-    for record in dataset.documents():
-        document_ids.append(record.id)
-        if record.id in labelled:
-            texts[record.id] = record.text
-    known = set(document_ids)
-    return _Survey(document_ids, texts, sum(each not in known for each in relevant))
-
-
 def _measures(primary: str, k: int) -> list[str]:
     """What is measured: first what the comparisons are made on, nothing beyond the k passages that are asked for."""
     from pincite.errors import InputError
@@ -510,47 +257,17 @@ def _measures(primary: str, k: int) -> list[str]:
     return list(dict.fromkeys([primary, *filter(reaches, MEASURES)]))
 
 
-def _baseline_runs(dataset: Dataset, document_ids: Sequence[str], k: int, seed: int) -> Iterator[SearchRun]:
-    from pincite.evaluation.baselines import constant_run, oracle_run, random_run
-    from pincite.evaluation.compare import SearchRun
-    from pincite.evaluation.measures import Retrieved
-
-    for name, run in (
-        ("constant", constant_run(dataset, document_ids, k)),
-        ("random", random_run(dataset, document_ids, k, seed)),
-        ("oracle", oracle_run(dataset, k)),
-    ):
-        yield SearchRun(
-            name,
-            {
-                query_id: tuple(Retrieved(each, 0, 0, -float(place)) for place, each in enumerate(ranking))
-                for query_id, ranking in run.items()
-            },
-        )
-
-
-def _write_run(run: SearchRun, file: Path) -> None:
-    from pincite.evaluation.trec import falling, write_run
-
-    documents: dict[str, list[tuple[str, float]]] = {}
-    for query_id, passages in run.passages.items():
-        best: dict[str, float] = {}
-        for each in passages:
-            best.setdefault(each.document_id, each.score)
-        documents[query_id] = falling(list(best.items()))
-    write_run(documents, file, tag=run.name)
-
-
 # Telling
 
 
-def _about(bench: _Bench, seed: int) -> list[str]:
+def _about(bench: Bench, seed: int) -> list[str]:
     import os
     import platform
     import shlex
     import sys
 
     from pincite import __version__
+    from pincite.cli.bench import IRRELEVANT
 
     lines = [
         shlex.join(["pincite", *sys.argv[1:]]),
@@ -561,7 +278,7 @@ def _about(bench: _Bench, seed: int) -> list[str]:
         changed = "; ".join(
             f"{section}.{key} = {value}"
             for section, body in data.items()
-            if section not in _IRRELEVANT
+            if section not in IRRELEVANT
             for key, value in body.items()
             if value is not None
         )
@@ -577,35 +294,3 @@ def _write(file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}") from None
-
-
-@contextmanager
-def _progress(err: Console) -> Iterator[EvaluationListener]:
-    """A bar for what is at work, on standard error; silent where nobody watches, but for what is told."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from pincite.evaluation.index import EvaluationListener
-
-    progress = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=err,
-        transient=True,
-        disable=not err.is_terminal,
-    )
-    task = progress.add_task("", total=None)
-
-    class Bars(EvaluationListener):
-        def indexing(self, dataset: str, done: int, total: int) -> None:
-            progress.update(task, description=f"{dataset}: indexing", completed=done, total=total)
-
-        def searching(self, dataset: str, configuration: str, done: int, total: int) -> None:
-            progress.update(task, description=f"{dataset}: {configuration}", completed=done, total=total)
-
-        def told(self, message: str) -> None:
-            progress.console.print(message, markup=False)
-
-    with progress:
-        yield Bars()

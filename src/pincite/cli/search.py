@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from pincite.cli.common import (
     print_json,
     read_settings,
 )
+
+if TYPE_CHECKING:
+    from pincite.types import Passage
 
 __all__ = ["search"]
 
@@ -41,35 +44,55 @@ def search(
     if as_json:
         passages = [
             {
-                "rank": passage.hit.rank,
+                "rank": rank,
+                "stage": passage.hit.stage,
                 "score": passage.hit.score,
                 "legs": {stage: {"score": hit.score, "rank": hit.rank} for stage, hit in passage.legs.items()},
                 "title": passage.title,
                 "uri": passage.uri,
                 "chunk": passage.chunk,
+                "found": passage.found,
                 "metadata": passage.metadata,
             }
-            for passage in result.passages
+            for rank, passage in enumerate(result.passages, 1)
         ]
         print_json({"query": query, "passages": passages, "notes": result.notes, "timings": result.timings})
         return
     from rich.markup import escape
 
     out = console()
-    for passage in result.passages:
+    # Counted here: of several that were found and are read as one, the first gives its rank in its stage.
+    for number, passage in enumerate(result.passages, 1):
         legs = "  ".join(f"{stage} {hit.score:.3f} (#{hit.rank})" for stage, hit in passage.legs.items())
         where_in = f", {escape(passage.location)}" if passage.location else ""
-        out.print(f"[bold]{passage.hit.rank}. {escape(passage.title)}[/]{where_in}")
+        out.print(f"[bold]{number}. {escape(passage.title)}[/]{where_in}")
         out.print(
             f"   [dim]{passage.hit.stage} {passage.hit.score:.4f}   {legs}   "
             f"{passage.chunk.document_id} {passage.chunk.start}-{passage.chunk.end}[/]"
         )
-        text = passage.chunk.text if full else _snippet(passage.chunk.text)
+        if passage.found:
+            spans = ", ".join(f"{start}-{end}" for start, end in passage.found)
+            out.print(f"   [dim]found in it {spans}[/]")
+        text = passage.chunk.text if full else _snippet(_shown(query, passage))
         out.print(f"   {escape(text)}\n")
     if not result.passages:
         out.print("nothing found")
     for note in result.notes:
         console(stderr=True).print(f"[yellow]note[/] {escape(note)}")
+
+
+def _shown(query: str, passage: Passage) -> str:
+    """Of a wider passage the text from where the most words of the query were found; else all of it."""
+    from pincite.words import all_words, content_words
+
+    chunk = passage.chunk
+    asked = set(content_words(query))
+
+    def words(span: tuple[int, int]) -> int:
+        return len(asked.intersection(all_words(chunk.text[span[0] - chunk.start : span[1] - chunk.start])))
+
+    start = max(passage.found, key=words)[0] - chunk.start if passage.found else 0
+    return f"… {chunk.text[start:]}" if start else chunk.text
 
 
 def _snippet(text: str, length: int = 240) -> str:

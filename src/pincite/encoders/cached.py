@@ -23,8 +23,13 @@ __all__ = ["FILE_NAME", "CachedEncoder"]
 
 FILE_NAME = "vectors.sqlite"
 
-#: Written into the file; one of another number is not read.
+#: Written into the file; one of another number, or of other tables, is not read.
 _FORMAT = 1
+_LAYOUT = {
+    "spaces": "CREATE TABLE spaces (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "vectors": "CREATE TABLE vectors (space INTEGER NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, "
+    "seconds REAL, PRIMARY KEY (space, hash)) WITHOUT ROWID",
+}
 
 #: Texts that are encoded and committed together: what an interruption can lose.
 _BATCH = 256
@@ -212,28 +217,40 @@ class CachedEncoder:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(self.file, timeout=_BUSY_SECONDS, check_same_thread=False)
         try:
+            # Looked at before anything is changed: it may be the file of another program.
+            with connection:
+                connection.execute("BEGIN")  # number and tables of one moment
+                self._check(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             # The file stays whole whatever happens; a power cut may cost the last batches, which can be made again.
             connection.execute("PRAGMA synchronous = NORMAL")
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-                if version == 0:
-                    connection.execute("CREATE TABLE spaces (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)")
-                    connection.execute(
-                        "CREATE TABLE vectors (space INTEGER NOT NULL, hash BLOB NOT NULL, vector BLOB NOT NULL, "
-                        "seconds REAL, PRIMARY KEY (space, hash)) WITHOUT ROWID"
-                    )
+                if not self._check(connection):
+                    for statement in _LAYOUT.values():
+                        connection.execute(statement)
                     connection.execute(f"PRAGMA user_version = {_FORMAT}")
-                elif version != _FORMAT:
-                    raise StoreError(
-                        f"the vectors in {self.file} were written by another version of pincite "
-                        f"(format {version}, expected {_FORMAT}): delete the file, they will be made again"
-                    )
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _check(self, connection: sqlite3.Connection) -> bool:
+        """Whether the file is laid out; False for an empty one. Raises StoreError for any other."""
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        tables = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table'"))
+        if version == 0 and not tables:
+            return False
+        if version == 0:
+            raise StoreError(f"{self.file} is a database of another program: move it away, or keep vectors elsewhere")
+        # The tables as well: a number says nothing about what was laid out before the number was raised.
+        if version != _FORMAT or tables != _LAYOUT:
+            what = f"format {version}, expected {_FORMAT}" if version != _FORMAT else "its tables are other ones"
+            raise StoreError(
+                f"the vectors in {self.file} were written by another version of pincite ({what}): "
+                "delete the file, they will be made again"
+            )
+        return True
 
     def _damaged(self, why: str) -> StoreError:
         return StoreError(f"the vectors kept in {self.file} are damaged ({why}): delete it, they will be made again")

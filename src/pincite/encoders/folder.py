@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,25 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def max_positions(folder: Path, config: dict[str, Any]) -> int:
-    """How many tokens one pass of the model takes, special tokens included."""
-    positions = int(config.get("max_position_embeddings", 512))
+    """How many tokens one pass of the model takes, special tokens included; 512 where nothing states it.
+
+    Raises InputError for a statement that is not a number above 0.
+    """
+    positions = _number(folder / "config.json", "max_position_embeddings", config) or 512
     # RoBERTa numbers positions from padding_idx + 1: two of its 514 cannot be used.
     if config.get("model_type") in ("roberta", "xlm-roberta", "camembert"):
         positions -= 2
-    stated = read_json(folder / "sentence_bert_config.json").get("max_seq_length")
-    stated = stated or read_json(folder / "tokenizer_config.json").get("model_max_length")
-    return min(positions, int(stated)) if stated else positions
+    for name, key in (("sentence_bert_config.json", "max_seq_length"), ("tokenizer_config.json", "model_max_length")):
+        if stated := _number(folder / name, key, read_json(folder / name)):
+            return min(positions, stated)
+    return positions
+
+
+def _number(file: Path, key: str, values: dict[str, Any]) -> int:
+    """The number of that name; 0 where there is none or it is null."""
+    value = values.get(key)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 1 <= value < math.inf:
+        raise InputError(f"{file} states {key}: {value!r}, which is no number of tokens above 0")
+    return int(value)

@@ -8,6 +8,7 @@ with half-open offsets into the document's text. Labels that are spans stay true
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,9 +17,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from pincite.errors import InputError
-from pincite.types import Qrels
+from pincite.types import Document, Heading, Page, Qrels
 
-__all__ = ["Dataset", "LabelledSpan", "Record", "find_datasets", "load_dataset", "splits"]
+__all__ = ["Dataset", "LabelledSpan", "Record", "as_document", "find_datasets", "load_dataset", "splits"]
 
 #: What the last column of ``qrels/SPLIT.tsv`` may be called, where the first line names the columns.
 _GRADE_COLUMN = frozenset({"score", "relevance", "grade", "label"})
@@ -81,6 +82,47 @@ class Dataset:
                 title=_text(row, "title", number, file) if row.get("title") is not None else "",
                 metadata=metadata,
             )
+
+
+def as_document(record: Record) -> Document:
+    """A document of a set, with the headings and pages that `eval make` kept with it; plain text where there are none.
+
+    Raises InputError where they do not fit the text. A set of another maker may mean something else by these names:
+    where it has not both of them, what does not fit is passed over.
+    """
+    kept = record.metadata
+    headings: tuple[Heading, ...] = ()
+    pages: tuple[Page, ...] = ()
+    try:
+        headings, pages = _structure(kept, len(record.text))
+    except (TypeError, ValueError) as error:
+        if {"headings", "pages"} <= kept.keys():
+            raise InputError(
+                f"document {record.id!r} of the set has headings or pages that do not fit: {error}"
+            ) from None
+    version = kept.get("version")
+    return Document(
+        id=record.id,
+        text=record.text,
+        title=record.title,
+        uri=str(kept.get("uri") or record.id),
+        media_type=str(kept.get("media_type") or "text/plain"),
+        content_hash=hashlib.sha256(record.text.encode("utf-8", "replace")).hexdigest(),
+        version=version if type(version) is int and version > 0 else 1,
+        pages=pages,
+        headings=headings,
+    )
+
+
+def _structure(kept: Mapping[str, Any], length: int) -> tuple[tuple[Heading, ...], tuple[Page, ...]]:
+    headings = tuple(Heading(int(a), str(b), int(c), int(d)) for a, b, c, d in kept.get("headings") or ())
+    pages = tuple(Page(int(a), int(b), int(c), str(d)) for a, b, c, d in kept.get("pages") or ())
+    for places in ([(h.start, h.end) for h in headings], [(p.start, p.end) for p in pages]):
+        if outside := [(start, end) for start, end in places if not 0 <= start <= end <= length]:
+            raise ValueError(f"characters {outside[0][0]} to {outside[0][1]} of {length}")
+        if places != sorted(places, key=lambda place: place[0]):
+            raise ValueError("they are not in order")
+    return headings, pages
 
 
 def splits(folder: Path) -> list[str]:

@@ -10,13 +10,14 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pincite import analysis
 from pincite.chunkers.context import context_text, encoded_text
 from pincite.errors import InputError, StoreBusyError, StoreError
+from pincite.evaluation.datasets import as_document
 from pincite.protocols import StoreHeader
 from pincite.types import Chunk, Document, Heading
 
@@ -33,6 +34,7 @@ __all__ = [
     "corpus_hash",
     "ensure_index",
     "index_key",
+    "indexed_document",
 ]
 
 Unit = Literal["document", "chunk"]
@@ -113,7 +115,9 @@ def index_key(corpus: str, identity: EncoderIdentity, language: str, unit: Unit,
 
     `recipe` says what the other facts do not: how documents are cut, and how vectors are indexed.
     """
-    facts = [INDEX_FORMAT, _analysis_hash(), corpus, asdict(identity), language, unit, recipe]
+    # Documents were cut without the headings and pages of their set before: those indexes are others.
+    cut = "chunk of a document with its headings" if unit == "chunk" else unit
+    facts = [INDEX_FORMAT, _analysis_hash(), corpus, asdict(identity), language, cut, recipe]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -141,8 +145,10 @@ def ensure_index(
     ``document`` each is one passage. `recipe` names how they are cut and how `create` indexes. What each leg reads:
 
     - ``document``: dense ``f"{title} {text}"`` without white space around it, as in BEIR; BM25 the title and the text.
-    - ``chunk``: the title is the outermost heading of the document. Dense: the headings above a chunk and the chunk.
-      BM25: the same headings, or the title where the chunker gives none, and the chunk. The title counts once.
+    - ``chunk``: cut by the headings and pages that the set keeps with a document (see `eval make`), as in the index
+      that the set was made from; where it keeps no headings, the title is the only one. Dense: the headings above a
+      chunk and the chunk. BM25: the same headings, or the title where the chunker gives none, and the chunk. The title
+      counts once.
 
     A document with a title alone is indexed by its title; one with nothing is left out, counted and named. Interrupted,
     it leaves nothing that would be taken for an index, and begins anew the next time; with a `CachedEncoder` no vector
@@ -212,7 +218,7 @@ def _build(
 
     for record in dataset.documents():
         done += 1
-        if document := _document(record, as_heading=chunker is not None):
+        if document := indexed_document(record, "document" if chunker is None else "chunk"):
             cut = list((chunker or WholeDocument()).chunk(document))
             waiting.append((document, cut))
             documents += 1
@@ -233,24 +239,24 @@ def _build(
     return {"documents": documents, "chunks": chunks, "empty": empty, "corpus": dataset.name}
 
 
-def _document(record: Record, *, as_heading: bool) -> Document | None:
-    """The document to index; None if there is nothing in it."""
+def indexed_document(record: Record, unit: Unit) -> Document | None:
+    """The document to index, as it is cut; None if there is nothing in it. Raises InputError as `as_document` does."""
     # As it stands, white space and all: what is encoded is then letter for letter what other evaluations encode.
     title, text = record.title if record.title.strip() else "", record.text
     if not text.strip():
         if not title:
             return None
         title, text = "", title
-    return Document(
-        id=record.id,
-        text=text,
-        title=title,
-        uri=record.id,
-        media_type="text/plain",
-        content_hash="",
+    document = Document(id=record.id, text=text, title=title, uri=record.id, media_type="text/plain", content_hash="")
+    if unit == "document":
+        return document
+    if text is record.text:
+        kept = as_document(record)
+        document = replace(document, headings=kept.headings, pages=kept.pages, media_type=kept.media_type)
+    if title and not document.headings:
         # Of no width, before the first character: a heading that is not in the text.
-        headings=(Heading(1, title.strip(), 0, 0),) if title and as_heading else (),
-    )
+        document = replace(document, headings=(Heading(1, title.strip(), 0, 0),))
+    return document
 
 
 def _write(

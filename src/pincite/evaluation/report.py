@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from pincite.evaluation.compare import Outcome, SetReport, Versus
@@ -25,6 +25,11 @@ __all__ = [
 
 #: A comparison whose corrected p-value is below this is marked.
 SIGNIFICANT = 0.05
+
+#: Characters around a column, of the rule and the space beside it.
+_GAP = 3
+#: Characters that a name is never given less than.
+_LEAST_NAME = 10
 
 
 def as_data(reports: Sequence[SetReport]) -> dict[str, Any]:
@@ -129,60 +134,91 @@ def remarks(report: SetReport) -> list[str]:
     return lines
 
 
-def tables(reports: Sequence[SetReport]) -> Iterator[Table]:
-    """The report as tables of rich, one set or several."""
+def tables(reports: Sequence[SetReport], width: int | None = None) -> Iterator[Table]:
+    """The report as tables of rich, one set or several.
+
+    A table that is wider than `width` characters is given in parts below each other, each with the names at its left.
+    """
     if len(reports) == 1:
-        yield _measures_table(reports[0])
+        yield from _measures_table(reports[0]).parts(width)
     else:
-        yield _summary_table(reports, reports[0].primary)
+        yield from _summary_table(reports, reports[0].primary).parts(width)
         recalls = [name for name in measure_names(reports) if name.startswith("Recall@")]
         deepest = max(recalls, key=lambda name: int(name.partition("@")[2]), default=reports[0].primary)
         if deepest != reports[0].primary:
-            yield _summary_table(reports, deepest)
-        yield _milliseconds_table(reports)
+            yield from _summary_table(reports, deepest).parts(width)
+        yield from _milliseconds_table(reports).parts(width)
     if any(report.versus for report in reports):
-        yield _versus_table(reports)
+        yield from _versus_table(reports).parts(width)
 
 
-def _table(title: str, *columns: str) -> Table:
-    from rich import box
-    from rich.table import Table
+@dataclass
+class _Grid:
+    """A table before its width is known: the first columns name a row and stand in every part."""
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column(columns[0], overflow="fold")
-    for column in columns[1:]:
-        table.add_column(column, justify="right", overflow="fold", no_wrap=True)
-    return table
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    names: int = 1
+    caption: str = ""
+
+    def parts(self, width: int | None) -> Iterator[Table]:
+        from rich.cells import cell_len
+
+        widths = [max(map(cell_len, column)) + _GAP for column in zip(self.columns, *self.rows, strict=True)]
+        # Room is left for one figure beside the names, which are broken over lines before they are dropped.
+        most = max((width or sum(widths)) - max(widths[self.names :]), self.names * _LEAST_NAME)
+        while sum(widths[: self.names]) > most:
+            longest = max(range(self.names), key=lambda place: widths[place])
+            widths[longest] -= 1
+        used = sum(widths[: self.names])
+        groups: list[list[int]] = [[]]
+        for place in range(self.names, len(self.columns)):
+            if width is not None and groups[-1] and used + sum(widths[i] for i in (*groups[-1], place)) > width:
+                groups.append([])
+            groups[-1].append(place)
+        for number, group in enumerate(groups):
+            yield self._part(group, widths, first=number == 0, last=number == len(groups) - 1)
+
+    def _part(self, group: Sequence[int], widths: Sequence[int], *, first: bool, last: bool) -> Table:
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(
+            title=Text(self.title) if first else None,
+            title_justify="left",
+            caption=self.caption if last and self.caption else None,
+            caption_justify="left",
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+        )
+        places = [*range(self.names), *group]
+        for place in places:
+            name = place < self.names
+            table.add_column(
+                Text(self.columns[place]),
+                justify="left" if name else "right",
+                overflow="fold",
+                no_wrap=not name,
+                width=widths[place] - _GAP if name else None,
+            )
+        for row in self.rows:
+            table.add_row(*(Text(row[place]) for place in places))
+        return table
 
 
-def _cell(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
-
-def _measures_table(report: SetReport) -> Table:
+def _measures_table(report: SetReport) -> _Grid:
     names = measure_names([report])
     shown = [name for name in names if not name.startswith("span ") or name.endswith("@10")]
-    table = _table(
-        _cell(f"{report.dataset} {report.split}: {report.queries} queries, unit {report.unit}"),
-        "",
-        *shown,
-        f"95 % of {report.primary}",
-        "ms p50",
-        "ms p99",
-        "without encoding",
-    )
+    rows = []
     for outcome in report.outcomes:
         figures = (_figure(report, outcome.name, name) for name in shown)
         low, high = outcome.intervals.get(report.primary, (0.0, 0.0))
-        table.add_row(
-            _cell(outcome.name),
-            *("" if figure is None else f"{figure:.4f}" for figure in figures),
-            f"{low:.3f} to {high:.3f}",
-            *_latency_cells(outcome),
-        )
-    return table
+        cells = ["" if figure is None else f"{figure:.4f}" for figure in figures]
+        rows.append([outcome.name, *cells, f"{low:.3f} to {high:.3f}", *_latency_cells(outcome)])
+    title = f"{report.dataset} {report.split}: {report.queries} queries, unit {report.unit}"
+    return _Grid(title, ["", *shown, f"95 % of {report.primary}", "ms p50", "ms p99", "without encoding"], rows)
 
 
 def _latency_cells(outcome: Outcome) -> tuple[str, str, str]:
@@ -192,21 +228,17 @@ def _latency_cells(outcome: Outcome) -> tuple[str, str, str]:
     return f"{each.p50:.1f}", f"{each.p99:.1f}", f"{each.p50_search:.1f} / {each.p99_search:.1f}"
 
 
-def _summary_table(reports: Sequence[SetReport], measure: str) -> Table:
-    table = _table(_cell(measure), "", *(_cell(report.dataset) for report in reports), "mean")
+def _summary_table(reports: Sequence[SetReport], measure: str) -> _Grid:
+    rows = []
     for name in configuration_names(reports):
-        figures = [_figure(report, name, measure) for report in reports]
+        figures = ((report, _figure(report, name, measure)) for report in reports)
         mean = mean_over_sets(reports, name, measure)
-        table.add_row(
-            _cell(name),
-            *("" if figure is None else f"{figure:.4f}{_mark(report, name, measure)}"
-              for report, figure in zip(reports, figures, strict=True)),
-            "" if mean is None else f"{mean:.4f}",
-        )  # fmt: skip
-    if any(report.versus and report.primary == measure for report in reports):
-        table.caption = "+ and - : better and worse than the configuration compared against, corrected p below 0.05"
-        table.caption_justify = "left"
-    return table
+        cells = ["" if figure is None else f"{figure:.4f}{_mark(report, name, measure)}" for report, figure in figures]
+        rows.append([name, *cells, "" if mean is None else f"{mean:.4f}"])
+    marked = any(report.versus and report.primary == measure for report in reports)
+    caption = "+ and - : better and worse than the configuration compared against, corrected p below 0.05"
+    columns = ["", *(report.dataset for report in reports), "mean"]
+    return _Grid(measure, columns, rows, caption=caption if marked else "")
 
 
 def _mark(report: SetReport, name: str, measure: str) -> str:
@@ -216,37 +248,24 @@ def _mark(report: SetReport, name: str, measure: str) -> str:
     return "  "
 
 
-def _milliseconds_table(reports: Sequence[SetReport]) -> Table:
-    table = _table("milliseconds per query, p50 / p99", "", *(_cell(report.dataset) for report in reports))
+def _milliseconds_table(reports: Sequence[SetReport]) -> _Grid:
+    rows = []
     for name in configuration_names(reports):
         cells = []
         for report in reports:
             latency = next((each.latency for each in report.outcomes if each.name == name), None)
             cells.append("" if latency is None else f"{latency.p50:.1f} / {latency.p99:.1f}")
         if any(cells):
-            table.add_row(_cell(name), *cells)
-    return table
+            rows.append([name, *cells])
+    return _Grid("milliseconds per query, p50 / p99", ["", *(report.dataset for report in reports)], rows)
 
 
-def _versus_table(reports: Sequence[SetReport]) -> Table:
+def _versus_table(reports: Sequence[SetReport]) -> _Grid:
     first = next(versus for report in reports for versus in report.versus)
     total = sum(len(report.versus) for report in reports)
-    table = _table(
-        _cell(f"{first.measure} against {first.against}"),
-        "",
-        "set",
-        "difference",
-        "95 %",
-        "p",
-        f"p of {total}",
-        "won",
-        "tied",
-        "lost",
-    )
-    for report in reports:
-        for versus in report.versus:
-            table.add_row(_cell(versus.name), _cell(report.dataset), *versus_cells(versus))
-    return table
+    rows = [[versus.name, report.dataset, *versus_cells(versus)] for report in reports for versus in report.versus]
+    columns = ["", "set", "difference", "95 %", "p", f"p of {total}", "won", "tied", "lost"]
+    return _Grid(f"{first.measure} against {first.against}", columns, rows, names=2)
 
 
 def versus_cells(versus: Versus) -> tuple[str, ...]:

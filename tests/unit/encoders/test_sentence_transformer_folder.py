@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pincite.encoders.folder import max_positions
 from pincite.encoders.minilm import minilm
 from pincite.encoders.onnx import OnnxEncoder
 from pincite.encoders.sentence_transformer import load_sentence_transformer
@@ -175,3 +176,18 @@ def test_a_hub_name_without_a_network_is_refused_quickly(monkeypatch: pytest.Mon
     with pytest.raises(InputError, match="give the path of a folder"):
         load_sentence_transformer("nobody/no-such-model")
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("positions", "stated", "expected"),
+    [(None, None, 512), (514, None, 514), (None, 128, 128), (512, 1e30, 512), (77, 0.5, None), ("512", None, None)],
+)
+def test_positions_that_are_null_are_not_stated_and_nonsense_is_refused(
+    tmp_path: Path, positions: object, stated: object, expected: int | None
+) -> None:
+    write(tmp_path / "tokenizer_config.json", {"model_max_length": stated})
+    if expected is None:
+        with pytest.raises(InputError, match="no number of tokens"):
+            max_positions(tmp_path, {"max_position_embeddings": positions})
+    else:
+        assert max_positions(tmp_path, {"max_position_embeddings": positions}) == expected

@@ -156,6 +156,25 @@ def test_a_file_of_another_format_is_not_read(tmp_path: Path) -> None:
         CachedEncoder(ToyEncoder(), tmp_path).encode_queries(["a"])
 
 
+def test_tables_of_another_layout_are_not_read_whatever_their_number(tmp_path: Path) -> None:
+    CachedEncoder(ToyEncoder(), tmp_path).encode_queries(["a"])
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        connection.execute("ALTER TABLE vectors DROP COLUMN seconds")
+    connection.close()
+    with pytest.raises(StoreError, match=r"its tables are other ones\): delete the file"):
+        CachedEncoder(ToyEncoder(), tmp_path).encode_queries(["a"])
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+        connection.execute("CREATE TABLE photographs (name TEXT)")
+    connection.close()
+    before = (tmp_path / FILE_NAME).read_bytes()
+    with pytest.raises(StoreError, match="of another program"):
+        CachedEncoder(ToyEncoder(), tmp_path).encode_queries(["a"])
+    assert (tmp_path / FILE_NAME).read_bytes() == before
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="cannot be kept"):

@@ -119,6 +119,22 @@ def test_several_sets_are_a_column_each(reports: list[SetReport]) -> None:
     assert "p of 3" in shown
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_a_narrow_table_is_in_parts_that_all_have_the_names(reports: list[SetReport], width: int) -> None:
+    long = [replace(each, name=f"configuration-{each.name}-of-{'long-' * 3}name") for each in reports[0].outcomes]
+    many = [replace(reports[0], dataset=f"set-number-{n}", outcomes=tuple(long), versus=()) for n in range(9)]
+    for some in (reports[:1], reports, many[:1], many):
+        parts = [text_of(table, width=width) for table in tables(some, width=width)]
+        for part in parts:
+            assert max(map(len, part.splitlines())) <= width
+            assert "…" not in part
+            squeezed = "".join(line.split("  ")[0].strip() for line in part.splitlines())
+            names = ["good"] if some[0] is reports[0] else [outcome.name for outcome in long]
+            assert all(name in squeezed for name in names), part
+        whole = text_of(*tables(some), width=2000)
+        assert sorted(re.findall(r"\d\.\d{4}", whole)) == sorted(re.findall(r"\d\.\d{4}", "".join(parts)))
+
+
 def test_what_is_to_be_known_is_said(reports: list[SetReport]) -> None:
     lines = remarks(reports[0])
     assert "2 pairs are odd" in lines

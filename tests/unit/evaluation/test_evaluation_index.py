@@ -221,3 +221,35 @@ def test_the_one_chunk_of_a_document_is_all_of_it() -> None:
     (chunk,) = module.WholeDocument().chunk(document)
     assert document.text[chunk.start : chunk.end] == chunk.text == " a\nb "
     assert list(module.WholeDocument().chunk(replace(document, text=" \n"))) == []
+
+
+HEADED = "Of rent\nThe rent is due in May.\nOf pets\nA cat is allowed, a dog is not."
+KEPT = {"headings": [[1, "Of rent", 0, 7], [1, "Of pets", 32, 39]], "pages": [[1, 0, 31, "i"], [2, 32, 71, "ii"]]}
+
+
+def test_chunks_have_the_headings_and_pages_that_the_set_keeps(tmp_path: Path) -> None:
+    """As in the index that `eval make` made the set from; a whole document is as BEIR has it."""
+    documents = [
+        {"_id": "d1", "title": "Rules", "text": HEADED, "metadata": KEPT},
+        {"_id": "d2", "title": "Pages", "text": "A cat.", "metadata": {"pages": 12}},
+    ]
+    dataset = load_dataset(make_set(tmp_path / "kept", documents, qrels={"q1": {"d1": 1}}))
+    encoder = Spy()
+    chunker = StructureChunker(encoder.tokenizer, size=20)
+    index = build(dataset, tmp_path / "cache", encoder, unit="chunk", chunker=chunker)
+    with EdgeStore.open(index.folder) as store:
+        places = [(chunk.headings, chunk.page) for chunk in store.chunks("d1")]
+        assert places == [(("Of rent",), 1), (("Of pets",), 2)]
+        assert [chunk.headings for chunk in store.chunks("d2")] == [("Pages",)]
+        assert len(store.search_lexical("rules", 9)) == 2, "the title is in every chunk, beside the headings"
+    whole = Spy()
+    build(dataset, tmp_path / "cache", whole)
+    assert whole.seen == [f"Rules {HEADED}", "Pages A cat."]
+
+
+def test_headings_that_do_not_fit_are_named(tmp_path: Path) -> None:
+    documents = [{"_id": "d1", "title": "", "text": "A cat.", "metadata": KEPT}]
+    dataset = load_dataset(make_set(tmp_path / "odd", documents, qrels={"q1": {"d1": 1}}))
+    chunker = StructureChunker(ToyEncoder().tokenizer, size=20)
+    with pytest.raises(InputError, match="'d1' of the set has headings or pages that do not fit"):
+        build(dataset, tmp_path / "cache", unit="chunk", chunker=chunker)
