@@ -37,8 +37,9 @@ LANGUAGES = (
 # In these an accent marks a loan word ("café") and is left out as often as not.
 _ACCENTS_OPTIONAL = frozenset({"english"})
 
-# Scripts written without spaces between words: indexed as overlapping pairs of characters.
-_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+# Scripts written without spaces between words, and Hangul, whose words carry particles and are joined or parted at
+# will: indexed as overlapping pairs of characters. The long mark of kana (ー) and 〆 belong to no script of their own.
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー〆\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 
 # A word holds letters, digits and the marks that belong to them (Devanagari vowel signs are marks). Joiners inside it
 # keep codes and numbers whole: E1234-XZ, 3.14, 1,000, p53/MDM2, AT&T, snake_case.
@@ -52,6 +53,9 @@ _JOINER = regex.compile(r"[-–‑./,'’&_:]")
 _NUMBER = regex.compile(r"\d{1,3}(?:,\d{2,3})+(?:\.\d+)?|\d+(?:\.\d+)+")
 _FOREIGN_DIGIT = regex.compile(r"(?![0-9])\p{Nd}")
 _POSSESSIVE = regex.compile(r"['’]s?$")
+# Not seen, and no end of a word: soft hyphens, word joiners, and the joiners that only choose the shape of a letter
+# (Hindi is typed with and without them). In Arabic script the non-joiner parts a word's pieces, and stays a gap.
+_INVISIBLE = regex.compile(r"[\u00AD\u200D\u2060\uFEFF]|(?<!\p{Arabic}\p{M}{0,4})\u200C|\u200C(?!\p{Arabic})")
 
 
 def analyze(text: str, language: str = "english") -> list[str]:
@@ -59,8 +63,9 @@ def analyze(text: str, language: str = "english") -> list[str]:
 
     A number stays whole. A code with inner joiners and a digit gives the whole, joined by "-", and its parts; other
     joined words give their parts, and one-letter abbreviations their letters as one term. Runs of scripts without
-    spaces give overlapping pairs of characters. Where the language uses accents, a folded twin follows the accented
-    word, so that either spelling finds it.
+    spaces, and of Hangul, give overlapping pairs of characters. Characters that are not seen (soft hyphens, joiners)
+    are passed over. Where the language uses accents, a folded twin follows the accented word, so that either spelling
+    finds it.
 
     >>> analyze("Section 302(2) of the IPC, E1234-XZ")
     ['section', '302', '2', 'of', 'the', 'ipc', 'e1234-xz', 'e1234', 'xz']
@@ -74,6 +79,8 @@ def analyze(text: str, language: str = "english") -> list[str]:
     ['the', 'us', 're', 'election']
     """
     terms: list[str] = []
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
     folded = unicodedata.normalize("NFKC", text)
     if language == "turkish":  # whose I is the capital of ı, and İ of i
         folded = folded.replace("I", "ı").replace("İ", "i")

@@ -55,19 +55,19 @@ def assemble(
     budget: int,
     count: Callable[[str], int] = estimate_tokens,
     key: str | None = None,
+    parts_of: Callable[[Passage], Sequence[Passage]] = lambda _: (),
 ) -> Prompt:
     """A prompt of at most `budget` tokens: instructions, as many whole passages as fit, best first, and the question.
 
     What is framed of a passage is `Chunk.reading`: a piece of a table stands under its header.
 
     `budget` is what is left of the context window after the answer. Passages are numbered from 1 in the order given;
-    one that does not fit is left out and the next is tried. `key` is the word of the delimiters, to repeat a prompt;
+    of one that does not fit those of its `parts_of` that do are read, each as a passage of its own, and the next is
+    tried; it stands among the dropped with the number of them. `key` is the word of the delimiters, to repeat a prompt;
     without it a random one that stands in no passage is drawn. The question is never cut. Raises InputError when
     instructions and question alone exceed the budget, and for a `key` that stands in a passage.
     """
-    frames_hold = "\n".join(
-        part for passage in passages for part in (passage.title, passage.location, passage.chunk.reading)
-    )
+    frames_hold = "\n".join(map(_held, passages))
     if key is None:
         key = secrets.token_hex(4)
         while key in frames_hold:
@@ -86,16 +86,32 @@ def assemble(
     kept: list[Passage] = []
     frames: list[str] = []
     dropped: list[tuple[Passage, str]] = []
-    for passage in passages:
+
+    def place(passage: Passage) -> int:
+        """What it costs; it is kept when there is room for that."""
+        nonlocal used
         frame = _frame(len(kept) + 1, passage, key)
         # Counted with its separator, and one more because joining texts can add a token.
         cost = count(frame + "\n\n") + 1
-        if used + cost > budget:
-            dropped.append((passage, f"over the budget: {used} of {budget} tokens used, needs {cost}"))
+        if used + cost <= budget:
+            used += cost
+            kept.append(passage)
+            frames.append(frame)
+        return cost
+
+    for passage in passages:
+        before, free = used, budget - used
+        if (cost := place(passage)) <= free:
             continue
-        used += cost
-        kept.append(passage)
-        frames.append(frame)
+        reason = f"over the budget: {before} of {budget} tokens used, needs {cost}"
+        # What stands in a part stands in the whole, but for the headings above it and the header of a table.
+        parts = [part for part in parts_of(passage) if key not in _held(part)]
+        whole = len(kept)
+        for part in parts:
+            place(part)
+        if parts:
+            reason += f"; of the {len(parts)} parts of it that were found {len(kept) - whole} fit"
+        dropped.append((passage, reason))
     user = "\n\n".join([*frames, closing])
     return Prompt(
         question=question,
@@ -104,6 +120,11 @@ def assemble(
         dropped=tuple(dropped),
         token_count=used,
     )
+
+
+def _held(passage: Passage) -> str:
+    """All that stands in the frame of a passage."""
+    return "\n".join((passage.title, passage.location, passage.chunk.reading))
 
 
 def _frame(number: int, passage: Passage, key: str) -> str:

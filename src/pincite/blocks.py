@@ -16,7 +16,8 @@ __all__ = ["Block", "Blocks", "may_divide"]
 
 _FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})")
 _BARE_FENCE = re.compile(r"^[ ]{0,3}(?P<mark>`{3,}|~{3,})[^\S\n]*$", re.MULTILINE)
-_DELIMITER = re.compile(r"\|[\s:|+-]*-[\s:|+-]*")
+# The dash that counts is the first: were it any, a row of dashes that ends otherwise would be tried at each of them.
+_DELIMITER = re.compile(r"\|[\s:|+]*-[\s:|+-]*")
 _INFO = re.compile(r"[^\S\n]*\S+")
 #: A delimiter row stands no lower than this in a table; above it are header rows.
 _HEADER_ROWS = 6

@@ -18,7 +18,7 @@ from pincite.loaders.choose import choose_loader
 from pincite.loaders.ids import content_hash, document_id
 from pincite.markers import MarkerResolver
 from pincite.protocols import Source
-from pincite.reading import POOL, arrange
+from pincite.reading import POOL, arrange, parts_found
 from pincite.retrieve import Fusion, Mode, retrieve
 from pincite.sources import Found, find_files
 from pincite.types import (
@@ -382,7 +382,12 @@ class Pipeline:
         started = time.perf_counter()
         generator = self.generator
         if generator.cites:
-            prompt = assemble(question, found.passages, budget=self.options.prompt_tokens)
+            prompt = assemble(
+                question,
+                found.passages,
+                budget=self.options.prompt_tokens,
+                parts_of=lambda passage: parts_found(passage, self.store.get_document),
+            )
         else:
             prompt = Prompt(question, found.passages)
         warnings = [*found.notes, *(f"left out of the prompt: {p.title}: {why}" for p, why in prompt.dropped)]
@@ -475,7 +480,7 @@ class Pipeline:
         nearest = max((hit.score for hit in found.legs.get("dense", ())), default=0.0)
         if self.encoder.reads(question) < UNREAD:
             nearest = 0.0  # vectors of what was not read are near everything
-        if nearest >= RELEVANT_COSINE or words_in_common(question, _as_found(found.passages)) >= RELEVANT_WORDS:
+        if nearest >= RELEVANT_COSINE or words_in_common(question, self._as_found(found.passages)) >= RELEVANT_WORDS:
             return ""
         everything = f"the {_count(self.store.document_count, 'document')} of the index"
         searched = "the documents that the filter admits" if where else everything
@@ -484,6 +489,10 @@ class Pipeline:
             f"Nothing in {searched} speaks to this question. "
             f"The nearest passage is in {found.passages[0].title}{similarity}."
         )
+
+    def _as_found(self, passages: Sequence[Passage]) -> list[Passage]:
+        """What was found, of passages that are read wider, under its own headings: the gate was measured on that."""
+        return [part for each in passages for part in parts_found(each, self.store.get_document) or [each]]
 
     def _pinpoint(self, citations: Iterable[Citation], warnings: list[str]) -> list[Citation]:
         """Hold every citation against the stored document: its characters must be there, and give its page."""
@@ -693,17 +702,6 @@ def _unproved(text: str, citations: Sequence[Citation]) -> list[str]:
     if not bare:
         return []
     return [f"{_count(len(bare), 'sentence')} of the answer names no source and is not proved: {bare[0][:80]!r}"]
-
-
-def _as_found(passages: Sequence[Passage]) -> list[Passage]:
-    """The chunks that were found, of passages that are read wider: what the gate's thresholds were measured on."""
-    chunks = []
-    for passage in passages:
-        chunk = passage.chunk
-        for start, end in passage.found or ((chunk.start, chunk.end),):
-            text = chunk.text[start - chunk.start : end - chunk.start]
-            chunks.append(replace(passage, chunk=replace(chunk, text=text, start=start, end=end)))
-    return chunks
 
 
 def _insufficient(found: SearchResult) -> str:

@@ -6,14 +6,16 @@ chunk of every passage, as it does for what a chunker cuts.
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from pincite.blocks import Blocks, may_divide
 from pincite.errors import InputError
 from pincite.types import Chunk, Document, Passage
 
-__all__ = ["POOL", "DocumentOf", "arrange", "widen"]
+__all__ = ["POOL", "DocumentOf", "arrange", "parts_found", "widen"]
 
 DocumentOf = Callable[[str, int], Document | None]
 """(document id, version) → the stored document; None when it is no longer kept."""
@@ -41,7 +43,8 @@ def arrange(
     2. Merge: in order, a passage that overlaps one already placed, or directly follows or precedes it (nothing but
        white space between), joins it, when the whole is at most `merge` characters. The passage made keeps the place,
        the hit, the legs and the chunk id of the best of them. One that would make too large a passage stays apart,
-       without the characters that are already placed; it is left out when what was found of it is among those.
+       without the characters that are already placed (so does the passage made, where it overlaps a third that it
+       would be too large with); it is left out when what was found of it is among those.
        With `merge` = 0 passages stay as they were found, only that of two spans one of which holds the other the
        wider one is read: no span is read twice whole.
     3. Cap: at most `per_document` passages of one document are placed; 0 is no cap. Those left out are counted in a
@@ -69,7 +72,7 @@ def arrange(
         if not placed.joins and per_document and shelf.count(name) >= per_document:
             left_out[name] = left_out.get(name, 0) + 1
             continue
-        if not placed.joins and len(shelf.passages) == k:
+        if not placed.joins and len(shelf) == k:
             break
         shelf.put(placed)
     notes = []
@@ -79,7 +82,7 @@ def arrange(
             f"{number} passage{'s' * (number > 1)} left out: at most {per_document} of one document "
             "(search.per_document)"
         )
-    return tuple(shelf.passages), tuple(notes)
+    return shelf.passages, tuple(notes)
 
 
 def widen(passage: Passage, document_of: DocumentOf) -> Passage:
@@ -89,6 +92,27 @@ def widen(passage: Passage, document_of: DocumentOf) -> Passage:
     where its ends lie inside one. `Passage.found` holds the span that was found. The chunk's id and ordinal stay.
     """
     return _widen(passage, _Library(document_of))
+
+
+def parts_found(passage: Passage, document_of: DocumentOf) -> list[Passage]:
+    """What was found of a wider passage, each span a passage of its own, in the order of the text.
+
+    For a reader without room for the whole. Each has its own page, headings and frame, and the hit and the chunk id of
+    the whole; where two spans overlap the later begins behind the earlier. Empty for a passage that is what was found,
+    and when the document is gone.
+    """
+    library = _Library(document_of)
+    parts: list[Passage] = []
+    behind = passage.chunk.start
+    for start, end in passage.found:
+        start = max(start, behind)
+        behind = max(behind, end)
+        inside = passage.chunk.text[start - passage.chunk.start : max(start, end) - passage.chunk.start]
+        start += len(inside) - len(inside.lstrip())
+        end = start + len(inside.strip())
+        if start < end and (chunk := library.span(passage.chunk, start, end)) is not None:
+            parts.append(replace(passage, chunk=chunk, found=()))
+    return parts
 
 
 def _widen(passage: Passage, library: _Library) -> Passage:
@@ -109,7 +133,6 @@ class _Library:
     def __init__(self, document_of: DocumentOf) -> None:
         self._document_of = document_of
         self._documents: dict[tuple[str, int], Document | None] = {}
-        self._blocks: dict[tuple[str, int], Blocks] = {}
 
     def document(self, chunk: Chunk) -> Document | None:
         key = (chunk.document_id, chunk.version)
@@ -142,10 +165,7 @@ class _Library:
     def _frame(self, document: Document, start: int, end: int) -> tuple[str, str]:
         if not may_divide(document.text, start, document.media_type):
             return "", ""
-        key = (document.id, document.version)
-        if key not in self._blocks:
-            self._blocks[key] = Blocks(document.text, document.media_type)
-        return self._blocks[key].frame(start, end, lambda frame: len(frame) <= _HEADER)
+        return _blocks(document.text, document.media_type).frame(start, end, lambda frame: len(frame) <= _HEADER)
 
     def only_space(self, chunk: Chunk, start: int, end: int) -> bool:
         """Whether nothing but white space lies in the range, which may be empty."""
@@ -153,6 +173,15 @@ class _Library:
             return False
         document = self.document(chunk)
         return document is not None and not document.text[start:end].strip()
+
+
+@lru_cache(maxsize=8)
+def _blocks(text: str, media_type: str) -> Blocks:
+    """Kept over calls: finding them in a document of some megabytes takes ten times as long as the search itself.
+
+    By the text, so that nothing of another version or another index can be meant.
+    """
+    return Blocks(text, media_type)
 
 
 @dataclass(slots=True)
@@ -164,45 +193,80 @@ class _Placed:
 
 
 class _Shelf:
-    """The passages placed so far, best first. No two of one document version overlap where that can be avoided."""
+    """The passages placed so far, best first. No two of one document version overlap where that can be avoided.
+
+    Places are numbers that only grow. Those of one document version are kept in the order of the text beside it, so
+    that what lies near a passage is found without a look at all the others.
+    """
 
     def __init__(self, library: _Library, limit: int) -> None:
-        self.passages: list[Passage] = []
         self._library = library
         self._limit = limit
+        self._at: dict[int, Passage] = {}  # by place; a dictionary keeps the order
+        self._next = 0
+        self._rows: dict[tuple[str, int], list[tuple[int, int, int]]] = {}  # (start, end, place), sorted
+        self._longest: dict[tuple[str, int], int] = {}
+        self._counts: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._at)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        return tuple(self._at.values())
 
     def count(self, document_id: str) -> int:
-        return sum(passage.chunk.document_id == document_id for passage in self.passages)
+        return self._counts.get(document_id, 0)
 
     def put(self, placed: _Placed) -> None:
-        if not placed.joins:
-            self.passages.append(placed.passage)
-            return
-        first, *others = placed.joins
-        self.passages[first] = placed.passage
-        for i in reversed(others):
-            del self.passages[i]
+        for place in placed.joins:
+            self._unlist(place)
+        if placed.joins:
+            place, *others = placed.joins
+            for other in others:
+                del self._at[other]
+        else:
+            place, self._next = self._next, self._next + 1
+        chunk = placed.passage.chunk
+        key = (chunk.document_id, chunk.version)
+        self._at[place] = placed.passage
+        insort(self._rows.setdefault(key, []), (chunk.start, chunk.end, place))
+        self._longest[key] = max(self._longest.get(key, 0), chunk.end - chunk.start)
+        self._counts[chunk.document_id] = self.count(chunk.document_id) + 1
+
+    def _unlist(self, place: int) -> None:
+        chunk = self._at[place].chunk
+        rows = self._rows[chunk.document_id, chunk.version]
+        del rows[bisect_left(rows, (chunk.start, chunk.end, place))]
+        self._counts[chunk.document_id] -= 1
+
+    def _near(self, chunk: Chunk) -> list[int]:
+        """The places that `chunk` touches, the best first."""
+        key = (chunk.document_id, chunk.version)
+        rows, reach = self._rows.get(key, []), self._longest.get(key, 0) + _GAP
+        first = bisect_left(rows, (chunk.start - reach, 0, 0))
+        last = bisect_left(rows, (chunk.end + _GAP + 1, 0, 0))
+        return sorted(place for *_, place in rows[first:last] if self._touch(self._at[place].chunk, chunk))
 
     def prepared(self, passage: Passage) -> _Placed | None:
         """How `passage` would be placed; None where all that was found of it is read already."""
         passage = _widen(passage, self._library)
         chunk = passage.chunk
-        near = [i for i, other in enumerate(self.passages) if self._touch(other.chunk, chunk)]
+        near = self._near(chunk)
         joined: Passage | None = None
         joins: list[int] = []
         for i in near:
             # The places are in order, so the first that it joins is the best.
-            union = self._join(self.passages[i], passage) if joined is None else self._join(joined, self.passages[i])
+            union = self._join(self._at[i], passage) if joined is None else self._join(joined, self._at[i])
             if union is not None:
                 joined, joins = union, [*joins, i]
-        if joined is not None:
-            return _Placed(joined, joins)
-        rest = self._rest(passage, [self.passages[i].chunk for i in near]) if self._limit else passage
-        return None if rest is None else _Placed(rest, [])
+        # What it joined may still overlap others that it could not join.
+        apart = [self._at[i].chunk for i in near if i not in joins]
+        whole = joined or passage
+        rest = self._rest(whole, apart) if self._limit else whole
+        return None if rest is None else _Placed(rest, joins)
 
     def _touch(self, a: Chunk, b: Chunk) -> bool:
-        if (a.document_id, a.version) != (b.document_id, b.version):
-            return False
         first, second = (a, b) if a.start <= b.start else (b, a)
         if second.start < first.end:
             return True

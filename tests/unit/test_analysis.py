@@ -15,6 +15,7 @@ LANGUAGE = st.sampled_from(LANGUAGES)
 TEXT = st.one_of(
     st.text(max_size=60),
     st.text(alphabet="aZ0९٣éßİıſΣς -–.,/'’&_:()\n\u0301\u200b\u200d東京のひらカタไทย", max_size=40),
+    st.text(alphabet="aक्षि९م\u064e\u200c\u200d\u00adーｰﾊﾟ가각\u1100\u1161〆 -.", max_size=40),
 )
 
 
@@ -129,6 +130,31 @@ def test_time_grows_with_the_text_and_no_faster(unit: str) -> None:
         ("Alice's", ["alice"]),
         ("Alice’s", ["alice"]),
         ("U.S.", ["us"]),
+        # Scripts side by side
+        ("iPhone手机", ["iphone", "手机"]),
+        ("3Dプリンター", ["3d", "プリ", "リン", "ンタ", "ター"]),
+        ("A社は第21条", ["a", "社は", "は第", "21", "条"]),
+        ("iPhone은", ["iphone", "은"]),
+        # Devanagari: vowel signs and conjuncts stay, the full stop goes, numbers become ordinary ones
+        ("हिन्दी में संविधान।", ["हिन्दी", "में", "संविधान"]),
+        ("२०२३ में ५,००० या १,००,०००", ["2023", "में", "5000", "या", "100000"]),
+        ("राज्\u200dय", ["राज्य"]),
+        ("क्\u200cष", ["क्ष"]),
+        ("क\u093cानून", ["क\u093cानून"]),
+        # The long mark of kana is no word of its own, narrow forms are the wide ones
+        ("サーバー", ["サー", "ーバ", "バー"]),
+        ("ﾊﾟｿｺﾝ", ["パソ", "ソコ", "コン"]),
+        ("〆切", ["〆切"]),
+        # Hangul: a syllable from its parts, pairs over particles and joined words
+        ("서울에서", ["서울", "울에", "에서"]),
+        ("대한민국 헌법", ["대한", "한민", "민국", "헌법"]),
+        ("\u1112\u1161\u11ab\u1100\u1173\u11af", ["한글"]),
+        ("법", ["법"]),
+        # Not seen
+        ("Mietver\u00adtrag", ["mietvertrag"]),
+        ("می\u200cخواهم", ["می", "خواهم"]),  # in Persian it parts a word's pieces
+        ("👩\u200d👩\u200d👧", []),
+        ("\ud800 rent \udfff", ["rent"]),
     ],
 )
 def test_by_hand(text: str, expected: list[str]) -> None:
@@ -160,6 +186,12 @@ def test_by_hand(text: str, expected: list[str]) -> None:
         ("日本国憲法", "憲法"),
         ("하늘", "하늘"),
         ("ไทย", "ไทย"),
+        ("राज्\u200dय", "राज्य"),
+        ("क\u093cानून", "\u0958ानून"),
+        ("ｺｰﾋｰ", "コーヒー"),
+        ("서울", "서울에서"),
+        ("대한민국헌법", "헌법"),
+        ("mietvertrag", "Mietver\u00adtrag"),
     ],
 )
 def test_two_spellings_find_each_other(one: str, other: str) -> None:
@@ -167,7 +199,10 @@ def test_two_spellings_find_each_other(one: str, other: str) -> None:
     assert meet(other, one)
 
 
-@pytest.mark.parametrize(("one", "other"), [("302", "3021"), ("3.14", "3.15"), ("hindi", "हिन्दी"), ("東京", "京東")])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("302", "3021"), ("3.14", "3.15"), ("hindi", "हिन्दी"), ("東京", "京東"), ("コーヒー", "サーバー")],
+)
 def test_different_things_do_not(one: str, other: str) -> None:
     assert not meet(one, other)
 

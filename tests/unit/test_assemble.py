@@ -10,6 +10,7 @@ from step_helpers import passage
 
 from pincite.assemble import REFUSAL, assemble, estimate_tokens, is_refusal
 from pincite.errors import InputError
+from pincite.types import Passage
 
 _MARGIN = 64  # kept free for the chat template
 
@@ -171,3 +172,30 @@ def test_the_estimate_of_a_whole_is_at_most_that_of_its_parts(a: str, b: str) ->
     a, b = (text.encode("utf-8", "ignore").decode() for text in (a, b))
     assert estimate_tokens(a + b) <= estimate_tokens(a) + estimate_tokens(b)
     assert estimate_tokens("") == 0
+
+
+def test_of_a_passage_without_room_the_parts_that_have_some_are_read() -> None:
+    long = "four" + " five" * 20 + "."
+    wide = passage(f"one two three. {long} eleven twelve.")
+    parts = [passage("one two three."), passage(long), passage("eleven twelve.")]
+    last = passage("thirteen.", n=2)
+    asked: list[Passage] = []
+
+    def parts_of(whole: Passage) -> list[Passage]:
+        asked.append(whole)
+        return parts if whole is wide else []
+
+    full = assemble("Why?", [wide, last], budget=10**6, count=words, parts_of=parts_of)
+    assert (full.passages, full.dropped, asked) == ((wide, last), (), [])
+    frame = assemble("Why?", [last], budget=10**6, count=words).token_count - fixed_cost("Why?") - 1
+    # With the three passages below it is full; the second part, and the whole, need more than is left for them.
+    budget = fixed_cost("Why?") + 3 * frame + 3 + 2 + 1
+    prompt = assemble("Why?", [wide, last], budget=budget, count=words, parts_of=parts_of)
+    assert prompt.passages == (parts[0], parts[2], last)
+    assert asked == [wide]
+    ((dropped, why),) = prompt.dropped
+    assert dropped is wide
+    assert why.endswith("; of the 3 parts of it that were found 2 fit")
+    assert prompt.token_count <= budget
+    for number, text in ((1, "one two three."), (2, "eleven twelve."), (3, "thirteen.")):
+        assert f"[{number}] Lease>\n{text}\n" in prompt.messages[1].content

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -15,7 +16,7 @@ from pincite.chunkers.structure import StructureChunker
 from pincite.chunkers.window import WindowChunker
 from pincite.errors import InputError
 from pincite.protocols import Chunker
-from pincite.reading import DocumentOf, arrange, widen
+from pincite.reading import DocumentOf, arrange, parts_found, widen
 from pincite.types import Chunk, Document, Hit, Page, Passage
 from toys_text import ToyWords, text_document
 
@@ -111,6 +112,22 @@ def test_one_that_fills_the_gap_joins_all_three() -> None:
     assert merged[0].hit.chunk_id == a.id
 
 
+def test_what_joined_counts_once_and_goes_on_joining() -> None:
+    document = text_document(TEXT)
+    chunks = [span(document, at, at + 19) for at in (0, 40, 20, 60, 300, 80)]
+    read, notes = arrange(found(*chunks), k=9, document_of=library(document), merge=500, per_document=2)
+    assert spans(read) == [(0, 99), (300, 319)]
+    assert notes == ()
+
+
+def test_one_that_lies_far_inside_a_long_passage_is_read_there() -> None:
+    document = text_document(TEXT)
+    chunks = [span(document, 0, 19, parent=(0, 599)), span(document, 500, 519)]
+    for merge in (0, 100):
+        (read,), _ = arrange(found(*chunks), k=9, document_of=library(document), merge=merge)
+        assert read.found == ((0, 19), (500, 519))
+
+
 def test_nothing_but_white_space_may_lie_between() -> None:
     document = text_document("One.\n\n \n\nTwo. x Three.")
     merged, _ = arrange(
@@ -153,6 +170,17 @@ def test_what_is_left_of_one_that_stays_apart_is_what_was_not_read() -> None:
     assert spans(read) == [(0, 119)]
 
 
+def test_one_that_joins_a_passage_is_not_read_twice_where_it_overlaps_another() -> None:
+    document = text_document(TEXT)
+    a, b, c = span(document, 0, 59), span(document, 100, 159), span(document, 40, 119)
+    read, _ = arrange(found(a, b, c), k=9, document_of=library(document), merge=130)
+    assert spans(read) == [(0, 99), (100, 159)]
+    assert [each.found for each in read] == [((0, 59), (40, 99)), ()]
+    read, _ = arrange(found(b, a, c), k=9, document_of=library(document), merge=130)
+    assert spans(read) == [(60, 159), (0, 59)]
+    assert [each.hit.rank for each in read] == [1, 2]
+
+
 def test_without_merging_passages_stay_but_no_span_is_read_twice() -> None:
     document = text_document(TEXT)
     a, b = span(document, 0, 59), span(document, 40, 99)
@@ -174,6 +202,39 @@ def test_pieces_of_one_table_that_join_have_the_first_ones_header() -> None:
     read, _ = arrange(found(chunks[1], chunks[0]), k=9, document_of=library(document), merge=2000)
     assert read[0].chunk.before == ""
     assert read[0].chunk.reading == text[: chunks[1].end]
+
+
+# What was found of it
+
+
+def test_the_parts_of_a_passage_have_pages_and_headings_of_their_own() -> None:
+    table = "| a | b |\n|---|---|\n" + "\n".join(f"| {i} | x |" for i in range(9))
+    text = f"# A\n\nFirst words here.\n\n# B\n\n{table}"
+    document = replace(text_document(text), pages=(Page(1, 0, 25), Page(2, 26, len(text))))
+    row = text.index("| 3 |")
+    chunks = [span(document, 5, 22), span(document, 24, row - 1), span(document, row, len(text), before="h")]
+    (read,), _ = arrange(found(*chunks), k=9, document_of=library(document), merge=500)
+    parts = parts_found(read, library(document))
+    assert spans(parts) == [(c.start, c.end) for c in chunks]
+    assert [p.chunk.text for p in parts] == [c.text for c in chunks]
+    assert [p.chunk.headings for p in parts] == [("A",), ("B",), ("B",)]
+    assert [p.chunk.page for p in parts] == [1, 1, 2]
+    assert parts[2].chunk.before == "| a | b |\n|---|---|\n"
+    assert {(p.hit, p.chunk.id, p.found) for p in parts} == {(read.hit, read.chunk.id, ())}
+    assert parts_found(read, library()) == []
+    assert parts_found(found(chunks[0])[0], library(document)) == []
+
+
+def test_parts_that_overlap_are_read_once() -> None:
+    document = text_document(TEXT)
+    (read,), _ = arrange(
+        found(span(document, 0, 59), span(document, 40, 99), span(document, 44, 59)),
+        k=9,
+        document_of=library(document),
+        merge=500,
+    )
+    assert read.found == ((0, 59), (40, 99), (44, 59))
+    assert spans(parts_found(read, library(document))) == [(0, 59), (60, 99)]
 
 
 # Cap and k
@@ -272,6 +333,9 @@ def test_spans_stay_exact_and_nothing_is_lost(  # type: ignore[no-untyped-def]
         assert passage.hit.chunk_id == chunk.id
         assert list(passage.found) == sorted(set(passage.found))
         assert all(chunk.start <= a < b <= chunk.end for a, b in passage.found)
+        parts = parts_found(passage, library(*kept))
+        assert all(texts_of[chunk.document_id][p.chunk.start : p.chunk.end] == p.chunk.text for p in parts)
+        assert all(a[1] <= b[0] for a, b in pairwise(spans(parts)))
         widest = max((c.parent or (c.start, c.end))[1] - (c.parent or (c.start, c.end))[0] for c in chunks)
         assert chunk.end - chunk.start <= max(merge, widest)
         assert chunk.start in cut_at or merge
@@ -291,6 +355,40 @@ def test_spans_stay_exact_and_nothing_is_lost(  # type: ignore[no-untyped-def]
             assert all(n or c.isspace() for n, c in zip(covered, document.text, strict=True))
             if merge and document in kept:
                 assert max(covered) <= 1
+
+
+def test_very_many_passages_take_no_more_than_their_number() -> None:
+    def seconds(number: int, *, one: bool) -> float:
+        long = text_document("word " * 8 * number)
+        documents = [long] if one else [text_document("word " * 8, id=f"d{i}") for i in range(number)]
+        chunks = [span(documents[0 if one else i], 40 * i * one, 40 * i * one + 9) for i in range(number)]
+        passages, document_of = found(*chunks), library(*documents)
+        best = 9.0
+        for _ in range(3):
+            started = time.perf_counter()
+            read, _ = arrange(passages, k=number, document_of=document_of, merge=3000, per_document=number)
+            best = min(best, time.perf_counter() - started)
+        assert len(read) == number
+        return best
+
+    for one in (True, False):
+        assert seconds(4000, one=one) < 0.5, one  # over a second when each was held against all the others
+
+
+def test_a_long_document_is_looked_through_for_tables_and_code_once() -> None:
+    text = "".join(f"# S{i}\n\nText of it.\n\n```py\nx = {i}\n```\n\n| a |\n|---|\n| {i} |\n\n" for i in range(4000))
+    document = text_document(text)
+    middle = text.index("# S2000")
+    passages = found(span(document, middle, middle + 7, parent=(middle, text.index("# S2001") - 2)))
+
+    def seconds() -> float:
+        started = time.perf_counter()
+        (read,), _ = arrange(passages, k=1, document_of=library(document), merge=3000)
+        assert read.chunk.text.endswith("| 2000 |")
+        return time.perf_counter() - started
+
+    first = seconds()
+    assert min(seconds() for _ in range(5)) < first / 4
 
 
 @pytest.fixture(scope="module")

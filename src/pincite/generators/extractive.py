@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
@@ -146,8 +147,15 @@ class ExtractiveGenerator:
         return [float(value) for value in (vectors @ query) / np.maximum(lengths, 1e-12)]
 
 
+#: A heading of Markdown is a sentence of its own, see `pincite.sentences`. A passage of several sections holds some
+#: that are not among its own headings, which are those in force where it begins.
+_MARKED = re.compile(r"#{1,6}\s")
+
+
 def _is_heading(text: str, passage: Passage) -> bool:
-    """Whether a sentence is nothing but a heading of its chunk, marks of Markdown aside."""
+    """Whether a sentence is nothing but a heading, of Markdown or of its chunk."""
+    if _MARKED.match(text):
+        return True
     words = content_words(text)
     if text.isupper() and text[-1].isalnum():  # "CHAPTER VI" where the file has no map of its headings
         return True

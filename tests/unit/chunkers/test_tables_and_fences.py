@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -240,3 +241,13 @@ def test_the_quick_look_misses_no_frame(text: str) -> None:
         for end in (start + 1, (start + len(text)) // 2 + 1, len(text)):
             if start < end and blocks.frame(start, end) != ("", ""):
                 assert may_divide(text, start)
+
+
+def test_a_row_of_dashes_that_ends_otherwise_costs_no_more_than_another() -> None:
+    def seconds(dashes: int) -> float:
+        text = "| a | b |\n" + f"|{'-' * dashes}x\n" * 5
+        started = time.perf_counter()
+        assert Blocks(text).items[0].delimiter == -1
+        return time.perf_counter() - started
+
+    assert seconds(9_000) < 0.5  # it took three seconds

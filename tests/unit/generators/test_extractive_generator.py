@@ -104,3 +104,9 @@ def test_a_heading_is_not_an_answer(make_prompt: MakePrompt) -> None:
     titled = replace(passage, chunk=replace(passage.chunk, headings=("Repeal of prohibition",)))
     whole = generate(ExtractiveGenerator(share=0.0), replace(prompt, passages=(titled,)))[1]
     assert whole.text == "The article is hereby repealed."
+
+
+def test_nor_is_the_heading_of_a_later_section_of_the_passage(make_prompt: MakePrompt) -> None:
+    text = "# Fees\n\nA fee is paid.\n\n## How can the lease be ended?\n\nEither party may end the lease in June."
+    whole = generate(ExtractiveGenerator(), make_prompt("How can the lease be ended?", text))[1]
+    assert whole.text == "Either party may end the lease in June."
