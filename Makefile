@@ -46,7 +46,8 @@ bench: $(VENV)/.dev  ## Retrieval quality and speed on SciFact (PINCITE_DATA, de
 	$(BIN)/python benchmarks/scifact.py --data $(or $(PINCITE_DATA),../shared/data)/beir/scifact
 
 nine: $(VENV)/.dev  ## Retrieval on the nine sets of PINCITE_DATA/beir: BM25, dense, fusions (an hour the first time)
-	$(BIN)/pincite eval retrieval $(or $(PINCITE_DATA),../shared/data)/beir --baseline rrf
+	$(BIN)/pincite eval retrieval $(or $(PINCITE_DATA),../shared/data)/beir --baseline rrf60 \
+	  -c bm25 -c dense -c rrf60:search.fusion=rrf,search.rrf_k=60,search.depth=100 -c rrf -c hybrid -c mmr:rerank.model=mmr
 
 kill9: $(VENV)/.dev  ## Kill a writing process 50 times and check the index after each
 	$(BIN)/python benchmarks/kill9.py --rounds 50
