@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 
 from pincite.errors import InputError
 from pincite.types import Hit
@@ -64,7 +65,7 @@ def standardized_sum(
     zeros to the length of the longest, or few hits would look alike. Scores all equal say nothing and count 0. Rankings
     of weight 0, and those that are empty, say nothing either; a chunk that only they hold comes last.
 
-    Within one ranking a chunk's best score counts once. Ties go as in `reciprocal_rank_fusion`. The best `limit` come
+    Rankings are best first; the first of a chunk counts. Ties go as in `reciprocal_rank_fusion`. The best `limit` come
     back, or all. Raises InputError for a ranking without a weight, or a weight that is negative or not finite.
     Source: Montague and Aslam 2001, section 3 (zero-mean, unit-variance normalization); the filling up is ours.
 
@@ -77,38 +78,36 @@ def standardized_sum(
     for name in runs:
         if not math.isfinite(weight := weights.get(name, math.nan)) or weight < 0:
             raise InputError(f"the weight of the ranking {name} is {weight}: it must be a number of at least 0")
-    places: dict[str, tuple[int, int]] = {}  # the best rank of a chunk, and the ranking that has it there
-    found: dict[str, dict[str, float]] = {}
-    for place, (name, hits) in enumerate(runs.items()):
-        scores = found.setdefault(name, {})
-        last = 0 if weights[name] else _LAST
-        for chunk_id, score, rank, _ in hits:
-            if score > scores.get(chunk_id, -math.inf):
-                scores[chunk_id] = score
-            if (rank + last, place) < places.get(chunk_id, (rank + last + 1, 0)):
-                places[chunk_id] = (rank + last, place)
+    # Best first: of a chunk that comes twice the later, which is the better, stays.
+    found = {name: {chunk_id: score for chunk_id, score, _, _ in reversed(hits)} for name, hits in runs.items()}
     longest = max(map(len, found.values()), default=0)
-    standard: list[tuple[dict[str, float], float]] = []  # of each ranking: score of each chunk, score of the others
+    total: dict[str, float] = dict.fromkeys(chain.from_iterable(found.values()), 0.0)
     for name, scores in found.items():
-        if not scores:
+        if not scores or not weights[name]:
             continue
         filled = longest - len(scores) if name in zero else 0
         count = len(scores) + filled
         mean = math.fsum(scores.values()) / count
         square = math.fsum([(score - mean) ** 2 for score in scores.values()]) + filled * mean**2
         deviation = math.sqrt(square / count)
-        spread = max(map(abs, scores.values()))
         # Numbers that differ by no more than rounding are equal.
-        unit = weights[name] / deviation if deviation > 1e-9 * spread else 0.0
+        if deviation <= 1e-9 * max(map(abs, scores.values())):
+            continue
+        unit = weights[name] / deviation
         least = 0.0 if filled else min(scores.values())
-        standard.append(
-            ({chunk_id: unit * (score - mean) for chunk_id, score in scores.items()}, unit * (least - mean))
-        )
-    keyed = [
-        (-math.fsum([scores.get(chunk_id, least) for scores, least in standard]), place_of, chunk_id)
-        for chunk_id, place_of in places.items()
-    ]
-    return _best(keyed, limit)
+        value = scores.get
+        total = {chunk_id: so_far + unit * (value(chunk_id, least) - mean) for chunk_id, so_far in total.items()}
+    if limit is not None and limit < len(total):
+        # Only those that can be among the best are worth looking for in the rankings, to settle ties.
+        last = heapq.nlargest(limit, total.values())[-1]
+        total = {chunk_id: score for chunk_id, score in total.items() if score >= last}
+    places: dict[str, tuple[int, int]] = {}  # the best rank of a chunk, and the ranking that has it there
+    for place, (name, hits) in enumerate(runs.items()):
+        behind = 0 if weights[name] else _LAST
+        for chunk_id, _, rank, _ in hits:
+            if chunk_id in total and (rank + behind, place) < places.get(chunk_id, (rank + behind + 1, 0)):
+                places[chunk_id] = (rank + behind, place)
+    return _best([(-score, places[chunk_id], chunk_id) for chunk_id, score in total.items()], limit)
 
 
 def _best(keyed: list[tuple[float, tuple[int, int], str]], limit: int | None) -> list[Hit]:

@@ -306,6 +306,9 @@ class Pipeline:
         leaves the order as it was, and a note says so. How far the encoder's vocabulary reads the query decides how
         much the dense leg counts in fusion (docs/decisions/0010).
         """
+        return self._search(query, k, where, mode, self.options.merge)
+
+    def _search(self, query: str, k: int | None, where: Filter | None, mode: Mode | None, merge: int) -> SearchResult:
         options = self.options
         mode = mode or options.mode
         k = options.k if k is None else k
@@ -316,7 +319,7 @@ class Pipeline:
         read = self.encoder.reads(query) if mode == "hybrid" and options.fusion == "zscore" else 1.0
         encoded = time.perf_counter() - started
         # Neighbours become one passage: more are found than are read.
-        pool = k * POOL if options.merge or options.per_document else k
+        pool = k * POOL if merge or options.per_document else k
         result = retrieve(
             self.store,
             query,
@@ -347,7 +350,7 @@ class Pipeline:
             passages,
             k=k,
             document_of=self.store.get_document,
-            merge=options.merge,
+            merge=merge,
             per_document=options.per_document,
         )
         timings["arrange"] = time.perf_counter() - started
@@ -367,7 +370,14 @@ class Pipeline:
         """
         if not question.strip():
             raise InputError("the question is empty")
-        found = self.search(question, k=self.options.answer_passages if k is None else k, where=where)
+        found = self._search(
+            question,
+            self.options.answer_passages if k is None else k,
+            where,
+            None,
+            # One that reads each passage apart chooses among sentences: what was not found only stands in its way.
+            self.options.merge if self.generator.cites else 0,
+        )
         timings = dict(found.timings)
         if missing := self._no_evidence(question, found, where):
             yield missing

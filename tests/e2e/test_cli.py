@@ -234,7 +234,7 @@ def test_reindexing_with_other_chunks_keeps_ids_and_versions(tmp_path: Path) -> 
 def test_the_demo_command(tmp_path: Path) -> None:
     out = run("demo", folder=tmp_path)
     assert "34 added" in out
-    assert "more than twice" in out
+    assert "eighteen years of age or older" in out
     assert "verbatim" in out
 
 
@@ -271,3 +271,120 @@ def test_a_key_in_the_environment_does_not_follow_a_found_file(tmp_path: Path) -
     assert shown["answer"]["api_key"] is None
     named = json.loads(run("config", "--json", "--config", "pincite.toml", folder=tmp_path, OPENAI_API_KEY="sk-x"))
     assert named["answer"]["api_key"] is not None
+
+
+def test_documents_cut_otherwise_than_the_settings_say_are_told_of(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The kiwi rule.")
+    (tmp_path / "b.txt").write_text("The quokka clause.")
+    run("add", "a.txt", folder=tmp_path)
+    facts = json.loads(run("status", "--json", folder=tmp_path))
+    (before,) = facts["cut as"]
+    assert before.startswith("structure/")
+    assert (facts["cut as"][before], facts["settings cut as"], facts["notes"]) == (1, before, [])
+    assert "reindex" not in run("status", folder=tmp_path)
+
+    other = {"PINCITE_CHUNK_RECIPE": "window"}
+    report = json.loads(run("add", "b.txt", "--json", folder=tmp_path, **other))
+    assert f"1 as {before}, of 2; the settings say window" in report["notes"][0]
+    facts = json.loads(run("status", "--json", folder=tmp_path, **other))
+    assert sorted(facts["cut as"].values()) == [1, 1]
+    assert facts["settings cut as"].startswith("window")
+    for command in ("status", "doctor"):
+        shown = " ".join(run(command, folder=tmp_path, **other).split())
+        assert "run `pincite reindex`" in shown, command
+        assert before in shown
+    run("reindex", folder=tmp_path, **other)
+    assert "pincite reindex" not in run("status", folder=tmp_path, **other)
+    assert json.loads(run("status", "--json", folder=tmp_path, **other))["notes"] == []
+
+
+def test_an_interrupted_reindex_says_so_and_leaves_the_index_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from typer.testing import CliRunner
+
+    from pincite.cli import app
+    from pincite.cli.progress import AddProgress
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.txt").write_text("The kiwi rule.")
+    run("add", "a.txt", folder=tmp_path)
+    half = tmp_path / ".pincite" / "reindex"
+
+    def interrupted(*_: object) -> None:
+        assert half.is_dir()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(AddProgress, "reading", interrupted)
+        done = CliRunner().invoke(app, ["reindex"])
+    assert done.exit_code == 130
+    assert "interrupted: the index is as it was" in done.output
+    assert not half.exists()
+    assert "kiwi" in run("search", "kiwi", folder=tmp_path)
+
+    # Killed, it can remove nothing: that is told, does no harm, and goes with the next.
+    half.mkdir()
+    (half / "points").write_text("half")
+    shown = run("doctor", folder=tmp_path)
+    assert "all is well" in shown
+    assert "harmless" in shown
+    run("reindex", folder=tmp_path)
+    assert not half.exists()
+    assert "harmless" not in run("doctor", folder=tmp_path)
+
+
+def test_whole_passages_and_chunks_are_shown_with_the_header_of_their_table(tmp_path: Path) -> None:
+    rows = "".join(f"| Harbour number {n} | {n * 7} pounds |\n" for n in range(60))
+    (tmp_path / "fees.md").write_text(f"# Fees\n\n| Place [a] | Due |\n|---|---|\n{rows}")
+    run("add", "fees.md", folder=tmp_path, PINCITE_CHUNK_SIZE="128")
+    document = json.loads(run("list", "--json", folder=tmp_path))[0]["id"]
+    cut = json.loads(run("show", document, "--chunks", "--json", folder=tmp_path))
+    later = [chunk for chunk in cut if chunk["before"]]
+    assert later
+    assert all("Place" not in chunk["text"] for chunk in later)
+    shown = run("show", document, "--chunks", folder=tmp_path)
+    assert shown.count("| Place [a] | Due |") == len(cut)
+    query = ("search", "Harbour number 55", "-k", "1", "--mode", "bm25")
+    alone = {"PINCITE_SEARCH_MERGE": "0"}
+    (found,) = json.loads(run(*query, "--json", folder=tmp_path, **alone))["passages"]
+    assert found["chunk"]["before"]
+    assert "| Place [a] | Due |" in run(*query, "--full", folder=tmp_path, **alone)
+
+
+def test_a_filter_that_matches_nothing_is_told_as_that(tmp_path: Path) -> None:
+    (tmp_path / "tarif.txt").write_text("The fee is five pounds.")
+    run("add", "tarif.txt", folder=tmp_path)
+    for mode in ("hybrid", "bm25", "dense"):
+        query = ("search", "fee", "--mode", mode, "--json")
+        nothing = json.loads(run(*query, "--where", "title=Tarif", folder=tmp_path))
+        assert nothing["notes"] == ["no document matches title=Tarif: values are compared whole, as written"]
+        assert json.loads(run(*query, "--where", "title=tarif", folder=tmp_path))["passages"]
+    # The filter lets a document through, and only the words are not in it.
+    other = json.loads(run("search", "zebra", "--mode", "bm25", "--where", "title=tarif", "--json", folder=tmp_path))
+    assert other["passages"] == []
+    assert not any("no document matches" in note for note in other["notes"])
+
+
+def test_an_impossible_cut_names_the_setting(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The kiwi rule.")
+    assert "chunk.overlap" in run("add", "a.txt", folder=tmp_path, code=2, PINCITE_CHUNK_OVERLAP="300")
+    parent = {"PINCITE_CHUNK_RECIPE": "parent-child", "PINCITE_CHUNK_PARENT_SIZE": "100"}
+    assert "chunk.parent_size" in run("add", "a.txt", folder=tmp_path, code=2, **parent)
+    window = {"PINCITE_CHUNK_RECIPE": "window", "PINCITE_CHUNK_OVERLAP": "300"}
+    assert "chunk.overlap" in run("add", "a.txt", folder=tmp_path, code=2, **window)
+
+
+@pytest.mark.parametrize("script", ["no_evidence.py", "chunking.py"])
+def test_a_benchmark_without_its_data_says_so_in_a_line(tmp_path: Path, script: str) -> None:
+    file = Path(__file__).resolve().parents[2] / "benchmarks" / script
+    done = subprocess.run(
+        [sys.executable, str(file), "--data", str(tmp_path / "gone")],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    assert "--data" in done.stderr
+    assert len(done.stderr.splitlines()) == 1

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pincite import Pincite
+from pincite.cli.demo import QUESTION
 
 DEMO = Path(__file__).resolve().parents[2] / "src" / "pincite" / "demo"
 QUESTIONS: list[dict[str, Any]] = json.loads((DEMO / "questions.json").read_text(encoding="utf-8"))
@@ -40,6 +41,17 @@ def test_every_golden_quote_stands_in_the_document_as_loaded(index: Pincite) -> 
         if "page" in each:
             (page,) = (p for p in document.pages if p.number == each["page"])
             assert plain(each["quote"]) in plain(document.text[page.start : page.end])
+
+
+def test_the_example_of_the_readme_is_what_is_answered(index: Pincite) -> None:
+    readme = plain((DEMO.parents[2] / "README.md").read_text(encoding="utf-8"))
+    answer = index.ask(QUESTION)
+    assert f'$ pincite ask "{QUESTION}" {answer.text} [1] Amendment XXVI' in readme
+    (citation,) = answer.citations
+    assert f"characters {citation.start}-{citation.end}" in readme
+    # Whose sentence is the best here, and is not by much.
+    answer = index.ask("How many times can somebody be elected President?")
+    assert answer.text.startswith("No person shall be elected to the office of the President more than twice")
 
 
 def test_the_right_source_is_found_and_cited(index: Pincite) -> None:

@@ -12,7 +12,7 @@ from pincite.cli.common import console, open_index, read_settings
 
 __all__ = ["demo"]
 
-QUESTION = "How many times can somebody be elected President?"
+QUESTION = "At what age may a citizen vote?"
 
 
 def demo(

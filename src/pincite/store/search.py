@@ -36,7 +36,7 @@ BM25_B = 0.75
 #: How soon a word that the query repeats counts no more; chosen without test queries, see docs/decisions/0010.
 BM25_K3 = 8.0
 #: So many of the best chunks are weighed by how often the query says a word.
-_REPEATED_AMONG = 1000
+_REPEATED_AMONG = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,8 @@ def lexical(points: Points, counted: Mapping[str, int], k: int, condition: Any) 
     for term, times in counted.items():
         if times > 1:
             repeated.setdefault(times, []).append(term)
+    # Most words that are repeated are stop words, which only the engine knows, or words of no document.
+    repeated = {times: terms for times, terms in repeated.items() if points.query(_text_query(terms), 1, None)}
     wanted = _text_query(counted)
     if not repeated:
         return _best(points, wanted, k, condition, None)
