@@ -201,7 +201,9 @@ def test_a_person_types_questions_and_picks_answers(
     person.send("words that are not there")
     assert "not in the document" in person.until(WORDS)
     person.send("who are eighteen ... of age or older")
-    assert "q001 saved, 1 answer" in person.until("Question: ")
+    shown = person.until("Question: ")
+    assert "q001 saved, 1 answer" in shown
+    assert "»who are eighteen years of age or older«" in shown
     person.send("When does the new Congress meet?")
     person.until(PICK)
     person.send("/noon on the 3d day of January")

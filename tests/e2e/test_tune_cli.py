@@ -144,6 +144,7 @@ def test_a_gain_that_may_be_chance_changes_nothing_unless_forced(labelled: Path,
     assert "the present settings stay; --force" in run(*arguments, folder=tmp_path)
     assert (tmp_path / "pincite.toml").read_text() == POOR
     assert "written to" in run(*arguments, "--force", folder=tmp_path)
+    assert "# pincite tune taken by --force although not worth it" in (tmp_path / "pincite.toml").read_text()
 
 
 def test_the_environment_that_wins_is_named(labelled: Path, cache: Path, tmp_path: Path) -> None:

@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 
     from pincite.evaluation.tune import TuneListener
 
-__all__ = ["bars", "watched"]
+__all__ = ["bars", "fit_pipe", "watched"]
+
+#: Columns of a table that goes into a pipe or a file, at least and at most.
+_PIPED = (100, 120)
+
+
+def fit_pipe(out: Console) -> Console:
+    """`out` with a width that tables fit into also where it is no terminal, and says 80."""
+    if not out.is_terminal:
+        out.width = min(max(out.width, _PIPED[0]), _PIPED[1])
+    return out
 
 
 def bars(err: Console) -> Progress:

@@ -78,7 +78,9 @@ class Bench:
             cached.close()
 
     def measure(self, dataset: Dataset, judged: int, *, baselines: bool) -> SetReport:
-        """Every configuration on one set."""
+        """Every configuration on one set. Spans are measured with the unit ``chunk`` alone."""
+        from dataclasses import replace
+
         from pincite.evaluation.compare import SetReport, assess, compare, run_configuration
         from pincite.evaluation.trec import write_qrels
 
@@ -86,6 +88,11 @@ class Bench:
         notes = list(dataset.notes)
         if survey.absent:
             notes.append(f"{survey.absent} relevant judgements are of documents that the corpus lacks: never found")
+        labelled = dataset
+        if self.unit == "document" and dataset.spans:
+            # A whole document covers every answer in it.
+            labelled = replace(dataset, spans={})
+            notes.append("answers are labelled in the text, and spans are measured with --unit chunk alone")
         trec = self.trec_out and self.trec_out / dataset.name
         depth, primary = min(100, self.k), self.measures[0]
         outcomes: list[Outcome] = []
@@ -98,7 +105,7 @@ class Bench:
             if trec:
                 _write_run(run, trec / f"{name}.run")
             outcomes.append(
-                assess(dataset, run, measures=self.measures, depth=depth, texts=survey.texts, seed=self.seed)
+                assess(labelled, run, measures=self.measures, depth=depth, texts=survey.texts, seed=self.seed)
             )
         if trec:
             write_qrels(dataset.qrels, trec / f"{dataset.split}.qrels")

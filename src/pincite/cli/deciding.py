@@ -19,6 +19,10 @@ Ask = Callable[[str, str], str]
 """Asks a person: prompt, and the text to begin with → what was typed. Raises EOFError at the end of the input."""
 _KEYS = "[a]ccept  [e]dit the question  [w]ords of the answer  [r]eject  [s]kip  [q]uit"
 
+#: Characters of an answer that are confirmed if they are more, and of one that is shown whole.
+_LONG = 600
+_SHOWN = 240
+
 _FLAGS = {
     "copied": "copied: its words are the passage's own, so that finding it again by words is easy",
     "ambiguous": "ambiguous: these words stand in the passage more than once, the first place is marked",
@@ -145,7 +149,10 @@ def _highlighted(text: str, start: int, end: int, spans: Sequence[tuple[int, int
 def _ask_words(
     pincite: Pincite, document_id: str, excerpt: tuple[int, int] | None, out: Console, ask: Ask
 ) -> Label | None:
-    """The span of the words that a person types, in the excerpt or else anywhere in its document. None for none."""
+    """The span of the words that a person types: in the excerpt, and elsewhere in its document only if they agree.
+
+    A long span is confirmed as well. None for none.
+    """
     from pincite.evaluation.making import excerpt_at, find_words, label_at
 
     document = pincite.store.get_document(document_id)
@@ -154,13 +161,50 @@ def _ask_words(
         return None
     start, end = excerpt or (0, len(document.text))
     while typed := ask("Words that answer (paste them, or: first words ... last words; empty: leave): ", "").strip():
-        span = find_words(document.text[start:end], typed)
-        place = (start + span[0], start + span[1]) if span else find_words(document.text, typed, start)
+        place = find_words(document.text, typed, start, (start, end))
+        doubt = f"that is long: {place[1] - place[0]:,} characters" if place else ""
         if place is None:
-            out.print("these words are not in the document: copy them as they stand")
-            continue
+            place = find_words(document.text, typed, start)
+            if place is None:
+                out.print("these words are not in the document: copy them as they stand")
+                continue
+            doubt = (
+                f"these words are not in the passage shown; in its document there are {place[1] - place[0]:,} "
+                f"characters {_distance(place, (start, end))}"
+            )
+        elif place[1] - place[0] <= _LONG:
+            doubt = ""
+        if doubt:
+            out.print(f"{doubt}:", markup=False)
+            _show_words(document.text[slice(*place)], out)
+            if ask("Take them? [y/N] ", "").strip().lower() not in ("y", "yes"):
+                out.print("not taken: copy the words from the passage as they stand")
+                continue
         return label_at(excerpt_at(document, 0, len(document.text)), *place)
     return None
+
+
+def _distance(place: tuple[int, int], excerpt: tuple[int, int]) -> str:
+    """Where a span stands that is not wholly in the excerpt, in words."""
+    if place[1] <= excerpt[0]:
+        return f"that end {excerpt[0] - place[1]:,} before it"
+    if place[0] >= excerpt[1]:
+        return f"that begin {place[0] - excerpt[1]:,} after it"
+    if place[0] >= excerpt[0]:
+        return f"that begin in it and end {place[1] - excerpt[1]:,} after it"
+    return f"that begin {excerpt[0] - place[0]:,} before it"
+
+
+def _show_words(words: str, out: Console) -> None:
+    """Words on a line of their own, without their middle where they are long."""
+    from rich.text import Text
+
+    from pincite.evaluation.making import visible
+
+    line = " ".join(visible(words.replace("\x0c", " ")).split())
+    if len(line) > _SHOWN:
+        line = f"{line[: _SHOWN // 2].rstrip()} … {line[-(_SHOWN // 2) :].lstrip()}"
+    out.print(Text.assemble("  ", ("»", "bold green"), (line, "bold green"), ("«", "bold green")))
 
 
 # Typing questions
@@ -184,6 +228,8 @@ def add_questions(pincite: Pincite, journal: Journal, out: Console, ask: Ask) ->
         proposal = Proposal(journal.next_id(), question, tuple(labels), "person", marks, excerpt)
         journal.decide(proposal, "accepted")
         out.print(f"[green]{proposal.id}[/] saved, {count(len(labels), 'answer')}")
+        for each in labels:
+            _show_words(each.quote, out)
 
 
 def _pick(pincite: Pincite, question: str, out: Console, ask: Ask) -> tuple[list[Label], tuple[int, int], str]:

@@ -34,8 +34,8 @@ _DEFAULTS: dict[str, dict[str, str]] = {
     "hybrid": {},
 }
 
-#: Columns of a table that goes into a pipe or a file, at least and at most.
-_PIPED = (100, 120)
+#: What has no part in a search where a document is one passage.
+_OF_CHUNKS = ("chunk.", "search.merge", "search.per_document")
 
 
 @app.callback()
@@ -107,7 +107,7 @@ def retrieval(
 
     Exit status: 0 when every configuration was measured on every set.
     """
-    from pincite.cli.bars import watched
+    from pincite.cli.bars import fit_pipe, watched
     from pincite.cli.bench import Bench
     from pincite.errors import InputError
     from pincite.evaluation.compare import correct
@@ -132,6 +132,10 @@ def retrieval(
     if against not in names:
         raise InputError(f"--baseline {against!r} is none of the configurations: {', '.join(names)}")
     settings = {name: _settings(config, name, overrides) for name, overrides in chosen}
+    for name, overrides in chosen:
+        _check_effect(name, overrides, settings[name], unit)
+    if html is not None:
+        _check_place(html)
     err = console(stderr=True)
     found = _load(datasets, split, queries, seed, err)
     with (
@@ -159,12 +163,11 @@ def retrieval(
     if html is not None:
         title = f"Retrieval on {', '.join(report.dataset for report in reports)}"
         _write(html, html_page(reports, title=title, about=about))
+        err.print(f"written to {html}", markup=False, soft_wrap=True)
     if as_json:
         print_json({"about": about, **as_data(reports)})
         return
-    out = console()
-    if not out.is_terminal:
-        out.width = min(max(out.width, _PIPED[0]), _PIPED[1])
+    out = fit_pipe(console())
     for table in tables(reports, width=out.width):
         out.print(table)
     for report in reports:
@@ -216,6 +219,23 @@ def _settings(config: Path | None, name: str, overrides: Mapping[str, str]) -> S
         return read_settings(None, config, **{key.replace(".", "_", 1): value for key, value in overrides.items()})
     except ConfigError as error:
         raise ConfigError(f"configuration {name}: {error}") from None
+
+
+def _check_effect(name: str, overrides: Mapping[str, str], settings: Settings, unit: str) -> None:
+    """Raises InputError for a change that has no effect on what is measured: two names for the same search."""
+    from pincite.cli.bench import IRRELEVANT
+    from pincite.errors import InputError
+
+    for key in overrides:
+        # The endpoint of a reranker is the one exception.
+        endpoint = key in ("answer.base_url", "answer.api_key") and "openai" in settings.rerank.model
+        if key.partition(".")[0] in IRRELEVANT and not endpoint:
+            raise InputError(f"configuration {name}: {key} is no way of searching: nothing that is found depends on it")
+        if unit == "document" and key.startswith(_OF_CHUNKS):
+            raise InputError(
+                f"configuration {name}: {key} has no effect with --unit document, where each document is one passage: "
+                "give --unit chunk"
+            )
 
 
 def _load(
@@ -286,11 +306,24 @@ def _about(bench: Bench, seed: int) -> list[str]:
     return lines
 
 
+def _check_place(file: Path) -> None:
+    """Raises InputError where a page cannot be written to `file`: known before the work rather than after it."""
+    import os
+
+    from pincite.errors import InputError
+
+    if not file.parent.is_dir():
+        raise InputError(f"--html {file}: there is no folder {file.parent}: create it first")
+    if file.is_dir():
+        raise InputError(f"--html {file} is a folder: name a file in it")
+    if not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise InputError(f"--html {file} cannot be written: permission denied")
+
+
 def _write(file: Path, text: str) -> None:
     from pincite.errors import InputError
 
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}") from None

@@ -75,11 +75,11 @@ def tune(
 
     from pincite import __version__
     from pincite.build import Pincite, build_chunker, build_encoder, cache_folder, index_options
-    from pincite.cli.bars import watched
+    from pincite.cli.bars import fit_pipe, watched
     from pincite.cli.tune_grid import default_grid, objection, parse_grid, present_point, rest_of, with_point
     from pincite.encoders.cached import CachedEncoder
     from pincite.errors import InputError
-    from pincite.evaluation.choice_report import choice_comment, choice_data, choice_lines, choice_table
+    from pincite.evaluation.choice_report import choice_comment, choice_data, choice_lines, choice_tables
     from pincite.evaluation.measures import require_measures
     from pincite.evaluation.settings_file import require_toml, write_settings
     from pincite.evaluation.tune import Task, aim, choose, default_aim, plan, points_of, read_sides, sweep
@@ -93,7 +93,7 @@ def tune(
     goal = aim(measure) if measure else default_aim(dataset, split)
     require_measures()
     sides = read_sides(dataset, goal, split=split, seed=seed)
-    out, err = console(), console(stderr=True)
+    out, err = fit_pipe(console()), console(stderr=True)
     chosen = parse_grid(grid, settings) if grid else default_grid(settings)
     present = present_point(settings, chosen)
     options = index_options(settings)
@@ -132,7 +132,8 @@ def tune(
     changes = choice.changes
     take = bool(changes) and (choice.worth_it or force)
     if not as_json:
-        out.print(choice_table(choice, sides, goal))
+        for table in choice_tables(choice, sides, goal, width=out.width):
+            out.print(table)
         for line in choice_lines(choice, sides, goal):
             out.print(line, markup=False)
     file = config or Path("pincite.toml")
@@ -160,7 +161,7 @@ def _search(pincite: Pincite) -> Callable[[str, int], SearchResult]:
 def _tell_plan(err: Console, work: Plan, goal: Aim, left_out: Mapping[str, int]) -> None:
     minutes = f"{work.seconds:.0f} s" if work.seconds < 90 else f"{work.seconds / 60:.0f} min"
     err.print(
-        f"{work.points} settings to try for {goal.shown}"
+        f"{work.points} {'setting' if work.points == 1 else 'settings'} to try for {goal.shown}"
         + (f", {work.done} measured before" if work.done else "")
         + f": {work.indexes} {'index' if work.indexes == 1 else 'indexes'} to build, "
         + f"at most {work.texts:,} texts to encode"

@@ -11,10 +11,12 @@ from pincite.errors import InputError
 from pincite.evaluation.kept import Tried
 from pincite.evaluation.points import Point, Sides, Value, point_key
 
-__all__ = ["LEAST_QUERIES", "Choice", "choose"]
+__all__ = ["LEAST_QUERIES", "LEVEL", "Choice", "choose"]
 
 #: Fewer questions than this on either side choose, or judge, by luck.
 LEAST_QUERIES = 20
+#: A gain whose p-value is above this may be chance.
+LEVEL = 0.05
 #: Two means no further apart than this are equal.
 _EQUAL = 1e-9
 
@@ -46,7 +48,7 @@ def choose(
     sides: Sides,
     *,
     least_gain: float = 0.01,
-    level: float = 0.05,
+    level: float = LEVEL,
     budget: float | None = None,
     seed: int = 0,
 ) -> Choice:

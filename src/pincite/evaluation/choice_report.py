@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
+from pincite.evaluation.choice import LEVEL
 from pincite.evaluation.settings_file import MARK
 
 if TYPE_CHECKING:
@@ -15,45 +16,44 @@ if TYPE_CHECKING:
     from pincite.evaluation.choice import Choice
     from pincite.evaluation.points import Aim, Sides, Value
 
-__all__ = ["choice_comment", "choice_data", "choice_lines", "choice_table", "shown_value"]
+__all__ = ["choice_comment", "choice_data", "choice_lines", "choice_tables", "shown_value"]
 
 #: Rows of the table; the present settings are always shown.
 _ROWS = 15
 
 
-def choice_table(choice: Choice, sides: Sides, goal: Aim) -> Table:
-    """Every point, best first, as many as a person reads."""
-    from rich.table import Table
+def choice_tables(choice: Choice, sides: Sides, goal: Aim, width: int | None = None) -> Iterator[Table]:
+    """Every point, best first, as many as a person reads; in parts of `width` characters below each other.
+
+    A row is named by its place, and by ``best`` and ``now`` where it is that.
+    """
+    from pincite.evaluation.wide_table import WideTable
 
     varied = [
         name for name in choice.present.settings if len({str(each.settings.get(name)) for each in choice.order}) > 1
     ]
-    table = Table(title=f"{goal.shown}, {sides.how}", title_justify="left", box=None, header_style="bold")
-    table.add_column("#", justify="right", no_wrap=True, min_width=len(str(len(choice.order))))
     keys = [name.partition(".")[2] for name in varied]
-    for name, key in zip(varied, keys, strict=True):
-        # Without their sections, where that leaves them apart: a table of 80 columns has no room for more.
-        table.add_column(key if keys.count(key) == 1 else name, no_wrap=True)
-    for name in ("chooses", "held out", "chunks", "ms", "tokens"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
+    # Without their sections, where that leaves them apart.
+    shown = [key if keys.count(key) == 1 else name for name, key in zip(varied, keys, strict=True)]
+    rows = []
     for place, each in enumerate(choice.order, 1):
         if place > _ROWS and each is not choice.present:
             continue
         marks = [word for word, own in (("best", choice.best), ("now", choice.present)) if own is each]
-        table.add_row(
-            str(place),
-            *(shown_value(each.settings.get(name)) for name in varied),
-            f"{each.mean(sides.train):.3f}",
-            f"{each.mean(sides.held_out):.3f}",
-            f"{each.chunks:,}",
-            f"{each.ms:.1f}",
-            f"{each.tokens:.0f}",
-            ", ".join(marks),
+        rows.append(
+            [
+                " ".join([str(place), ", ".join(marks)]).strip(),
+                *(shown_value(each.settings.get(name)) for name in varied),
+                f"{each.mean(sides.train):.3f}",
+                f"{each.mean(sides.held_out):.3f}",
+                f"{each.chunks:,}",
+                f"{each.ms:.1f}",
+                f"{each.tokens:.0f}",
+            ]
         )
-    if len(choice.order) > _ROWS:
-        table.caption = f"{len(choice.order)} settings in all; --json lists every one"
-    return table
+    more = f"{len(choice.order)} settings in all; --json lists every one" if len(choice.order) > _ROWS else ""
+    columns = ["#", *shown, "chooses", "held out", "chunks", "ms", "tokens"]
+    yield from WideTable(f"{goal.shown}, {sides.how}", columns, rows, caption=more).parts(width)
 
 
 def choice_lines(choice: Choice, sides: Sides, goal: Aim) -> Iterator[str]:
@@ -106,12 +106,16 @@ def choice_data(choice: Choice, sides: Sides, goal: Aim) -> dict[str, object]:
 
 
 def choice_comment(choice: Choice, sides: Sides, goal: Aim, command: Sequence[str]) -> list[str]:
-    """Why the settings are as they are, for somebody who reads the file in a year."""
-    return [
+    """Why the settings are as they are, for somebody who reads the file in a year; also that they were forced."""
+    lines = [
         f"{MARK} {date.today().isoformat()}: {goal.shown} {choice.present.mean(sides.held_out):.3f} → "
         f"{choice.best.mean(sides.held_out):.3f} on {len(sides.held_out)} held-out questions of {sides.dataset.name},",
         f"{MARK} {_certainty(choice, of=' of the gain')}; by: {shlex.join(command)}",
     ]
+    if not choice.worth_it:
+        chance = f"the gain is not significant (p = {choice.p:.3f}): " if choice.p > LEVEL else ""
+        lines.append(f"{MARK} taken by --force although not worth it: {chance}{choice.why}")
+    return lines
 
 
 def _certainty(choice: Choice, of: str = "") -> str:

@@ -115,8 +115,9 @@ def index_key(corpus: str, identity: EncoderIdentity, language: str, unit: Unit,
 
     `recipe` says what the other facts do not: how documents are cut, and how vectors are indexed.
     """
-    # Documents were cut without the headings and pages of their set before: those indexes are others.
-    cut = "chunk of a document with its headings" if unit == "chunk" else unit
+    # Documents were cut without the headings and pages of their set before, and then with their title where the set
+    # says that they have no heading: those indexes are others.
+    cut = "chunk of a document with the headings that are stated, also none" if unit == "chunk" else unit
     facts = [INDEX_FORMAT, _analysis_hash(), corpus, asdict(identity), language, cut, recipe]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -146,7 +147,8 @@ def ensure_index(
 
     - ``document``: dense ``f"{title} {text}"`` without white space around it, as in BEIR; BM25 the title and the text.
     - ``chunk``: cut by the headings and pages that the set keeps with a document (see `eval make`), as in the index
-      that the set was made from; where it keeps no headings, the title is the only one. Dense: the headings above a
+      that the set was made from, also where it says that there are none (``"headings": []``); where it says nothing of
+      headings, the title is the only one. Dense: the headings above a
       chunk and the chunk. BM25: the same headings, or the title where the chunker gives none, and the chunk. The title
       counts once.
 
@@ -253,7 +255,7 @@ def indexed_document(record: Record, unit: Unit) -> Document | None:
     if text is record.text:
         kept = as_document(record)
         document = replace(document, headings=kept.headings, pages=kept.pages, media_type=kept.media_type)
-    if title and not document.headings:
+    if title and not document.headings and record.metadata.get("headings") != []:
         # Of no width, before the first character: a heading that is not in the text.
         document = replace(document, headings=(Heading(1, title.strip(), 0, 0),))
     return document

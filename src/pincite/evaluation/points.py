@@ -29,6 +29,9 @@ __all__ = [
     "read_sides",
 ]
 
+#: With fewer questions to judge by, all won and none lost is still p > 0.05 by the randomization test (2 / 2^5).
+_LEAST_HELD_OUT = 6
+
 Value: TypeAlias = "str | int | float | None"
 Point: TypeAlias = "Mapping[str, Value]"
 """``section.key`` → value."""
@@ -150,6 +153,12 @@ def read_sides(folder: Path, goal: Aim, *, split: str = "test", seed: int = 0) -
     if not train or not held_out:
         raise InputError(
             f"{folder} leaves {len(train)} questions to choose by and {len(held_out)} to judge by: more are needed"
+        )
+    if len(held_out) < _LEAST_HELD_OUT:
+        # Before all else: nobody should wait for a result that cannot be one.
+        judging = f"{len(held_out)} question judges" if len(held_out) == 1 else f"{len(held_out)} questions judge"
+        notes.insert(
+            0, f"no result can be significant: only {judging} the choice, and it takes {_LEAST_HELD_OUT} or more"
         )
     return Sides(dataset, train, held_out, how, tuple(notes))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pincite.words import has_content
 
@@ -50,22 +51,43 @@ def find_quotes(text: str, quote: str) -> list[tuple[int, int]]:
     return [span for span in exact if _whole_words(text, *span)] or _alike(text, quote)
 
 
-def find_words(text: str, typed: str, near: int = 0) -> tuple[int, int] | None:
+def find_words(text: str, typed: str, near: int = 0, within: tuple[int, int] | None = None) -> tuple[int, int] | None:
     """The span that a person means by `typed`: a quote, or its first words, ``...``, and its last words.
 
-    >>> find_words("One two three. Four five six. Seven.", "Four ... six.")
-    (15, 29)
+    Only what lies wholly in the half-open range `within` is taken, if it is given. Of several places of a quote the one
+    that begins nearest to `near`; of first and last words the shortest span, then the nearest. None for none.
+
+    >>> find_words("Four one. Four five six. Seven six.", "Four ... six.")
+    (10, 24)
     """
+    start, end = within or (0, len(text))
+    part = text[start:end]
+
+    def inside(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        moved = [(start + first, start + last) for first, last in spans]
+        # The range may begin or end within a word.
+        return [span for span in moved if _whole_words(text, *span)]
+
     # A person may name any words, also those that mean nothing alone ("not", "of the").
-    if span := find_quote(text, typed, near) or _nearest(_alike(text, typed), near):
+    if span := _nearest(inside(find_quotes(part, typed)) or inside(_alike(part, typed)), near):
         return span
+    shortest = inside(_first_to_last(part, typed))
+    return min(shortest, key=lambda span: (span[1] - span[0], abs(span[0] - near)), default=None)
+
+
+def _first_to_last(text: str, typed: str) -> list[tuple[int, int]]:
+    """For every place of the last words, from the nearest place of the first words before it."""
     parts = _ELLIPSIS.split(typed.strip())
     if len(parts) != 2 or not all(parts):
-        return None
-    for first in sorted(_alike(text, parts[0]), key=lambda span: (abs(span[0] - near), span)):
-        if last := next((span for span in _alike(text, parts[1]) if span[0] >= first[1]), None):
-            return first[0], last[1]
-    return None
+        return []
+    begins = _alike(text, parts[0])
+    found = []
+    for last in _alike(text, parts[1]):
+        # In order of their starts, and so of their ends.
+        before = bisect.bisect_right(begins, last[0], key=lambda span: span[1])
+        if before:
+            found.append((begins[before - 1][0], last[1]))
+    return found
 
 
 def _nearest(spans: list[tuple[int, int]], near: int) -> tuple[int, int] | None:

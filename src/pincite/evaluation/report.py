@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pincite.evaluation.compare import Outcome, SetReport, Versus
+from pincite.evaluation.wide_table import WideTable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,11 +26,6 @@ __all__ = [
 
 #: A comparison whose corrected p-value is below this is marked.
 SIGNIFICANT = 0.05
-
-#: Characters around a column, of the rule and the space beside it.
-_GAP = 3
-#: Characters that a name is never given less than.
-_LEAST_NAME = 10
 
 
 def as_data(reports: Sequence[SetReport]) -> dict[str, Any]:
@@ -152,63 +148,7 @@ def tables(reports: Sequence[SetReport], width: int | None = None) -> Iterator[T
         yield from _versus_table(reports).parts(width)
 
 
-@dataclass
-class _Grid:
-    """A table before its width is known: the first columns name a row and stand in every part."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-    names: int = 1
-    caption: str = ""
-
-    def parts(self, width: int | None) -> Iterator[Table]:
-        from rich.cells import cell_len
-
-        widths = [max(map(cell_len, column)) + _GAP for column in zip(self.columns, *self.rows, strict=True)]
-        # Room is left for one figure beside the names, which are broken over lines before they are dropped.
-        most = max((width or sum(widths)) - max(widths[self.names :]), self.names * _LEAST_NAME)
-        while sum(widths[: self.names]) > most:
-            longest = max(range(self.names), key=lambda place: widths[place])
-            widths[longest] -= 1
-        used = sum(widths[: self.names])
-        groups: list[list[int]] = [[]]
-        for place in range(self.names, len(self.columns)):
-            if width is not None and groups[-1] and used + sum(widths[i] for i in (*groups[-1], place)) > width:
-                groups.append([])
-            groups[-1].append(place)
-        for number, group in enumerate(groups):
-            yield self._part(group, widths, first=number == 0, last=number == len(groups) - 1)
-
-    def _part(self, group: Sequence[int], widths: Sequence[int], *, first: bool, last: bool) -> Table:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(
-            title=Text(self.title) if first else None,
-            title_justify="left",
-            caption=self.caption if last and self.caption else None,
-            caption_justify="left",
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-        )
-        places = [*range(self.names), *group]
-        for place in places:
-            name = place < self.names
-            table.add_column(
-                Text(self.columns[place]),
-                justify="left" if name else "right",
-                overflow="fold",
-                no_wrap=not name,
-                width=widths[place] - _GAP if name else None,
-            )
-        for row in self.rows:
-            table.add_row(*(Text(row[place]) for place in places))
-        return table
-
-
-def _measures_table(report: SetReport) -> _Grid:
+def _measures_table(report: SetReport) -> WideTable:
     names = measure_names([report])
     shown = [name for name in names if not name.startswith("span ") or name.endswith("@10")]
     rows = []
@@ -218,7 +158,7 @@ def _measures_table(report: SetReport) -> _Grid:
         cells = ["" if figure is None else f"{figure:.4f}" for figure in figures]
         rows.append([outcome.name, *cells, f"{low:.3f} to {high:.3f}", *_latency_cells(outcome)])
     title = f"{report.dataset} {report.split}: {report.queries} queries, unit {report.unit}"
-    return _Grid(title, ["", *shown, f"95 % of {report.primary}", "ms p50", "ms p99", "without encoding"], rows)
+    return WideTable(title, ["", *shown, f"95 % of {report.primary}", "ms p50", "ms p99", "without encoding"], rows)
 
 
 def _latency_cells(outcome: Outcome) -> tuple[str, str, str]:
@@ -228,7 +168,7 @@ def _latency_cells(outcome: Outcome) -> tuple[str, str, str]:
     return f"{each.p50:.1f}", f"{each.p99:.1f}", f"{each.p50_search:.1f} / {each.p99_search:.1f}"
 
 
-def _summary_table(reports: Sequence[SetReport], measure: str) -> _Grid:
+def _summary_table(reports: Sequence[SetReport], measure: str) -> WideTable:
     rows = []
     for name in configuration_names(reports):
         figures = ((report, _figure(report, name, measure)) for report in reports)
@@ -238,7 +178,7 @@ def _summary_table(reports: Sequence[SetReport], measure: str) -> _Grid:
     marked = any(report.versus and report.primary == measure for report in reports)
     caption = "+ and - : better and worse than the configuration compared against, corrected p below 0.05"
     columns = ["", *(report.dataset for report in reports), "mean"]
-    return _Grid(measure, columns, rows, caption=caption if marked else "")
+    return WideTable(measure, columns, rows, caption=caption if marked else "")
 
 
 def _mark(report: SetReport, name: str, measure: str) -> str:
@@ -248,7 +188,7 @@ def _mark(report: SetReport, name: str, measure: str) -> str:
     return "  "
 
 
-def _milliseconds_table(reports: Sequence[SetReport]) -> _Grid:
+def _milliseconds_table(reports: Sequence[SetReport]) -> WideTable:
     rows = []
     for name in configuration_names(reports):
         cells = []
@@ -257,15 +197,14 @@ def _milliseconds_table(reports: Sequence[SetReport]) -> _Grid:
             cells.append("" if latency is None else f"{latency.p50:.1f} / {latency.p99:.1f}")
         if any(cells):
             rows.append([name, *cells])
-    return _Grid("milliseconds per query, p50 / p99", ["", *(report.dataset for report in reports)], rows)
+    return WideTable("milliseconds per query, p50 / p99", ["", *(report.dataset for report in reports)], rows)
 
 
-def _versus_table(reports: Sequence[SetReport]) -> _Grid:
+def _versus_table(reports: Sequence[SetReport]) -> WideTable:
     first = next(versus for report in reports for versus in report.versus)
-    total = sum(len(report.versus) for report in reports)
     rows = [[versus.name, report.dataset, *versus_cells(versus)] for report in reports for versus in report.versus]
-    columns = ["", "set", "difference", "95 %", "p", f"p of {total}", "won", "tied", "lost"]
-    return _Grid(f"{first.measure} against {first.against}", columns, rows, names=2)
+    columns = ["", "set", "difference", "95 %", "p", "p corrected", "won", "tied", "lost"]
+    return WideTable(f"{first.measure} against {first.against}", columns, rows, names=2)
 
 
 def versus_cells(versus: Versus) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ Searcher: TypeAlias = "Callable[[Point, Store], Callable[[str, int], SearchResul
 """From the settings of a point and a store to the search itself: query, k → what a person would be given."""
 
 #: Raised whenever a kept measurement would be another one if it were made again.
-FORMAT = 1
+FORMAT = 2  # 2: documents whose set states that they have no heading are cut without their title
 #: Texts encoded to see how fast the encoder is here.
 _SAMPLE = 24
 

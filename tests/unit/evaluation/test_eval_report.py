@@ -106,7 +106,7 @@ def test_one_set_is_a_table_of_measures(reports: list[SetReport]) -> None:
     assert "200.0" in row
     assert "100.0 / 100.0" in row
     assert "nDCG@10 against bad" in shown
-    assert "p of 2" in shown
+    assert "p corrected" in shown
 
 
 def test_several_sets_are_a_column_each(reports: list[SetReport]) -> None:
@@ -116,7 +116,7 @@ def test_several_sets_are_a_column_each(reports: list[SetReport]) -> None:
     assert "milliseconds" in shown
     row = next(line for line in shown.splitlines() if line.strip().startswith("worse"))
     assert row.count("0.") == 1  # measured on one of the two sets: no mean
-    assert "p of 3" in shown
+    assert "p corrected" in shown
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])

@@ -247,6 +247,22 @@ def test_chunks_have_the_headings_and_pages_that_the_set_keeps(tmp_path: Path) -
     assert whole.seen == [f"Rules {HEADED}", "Pages A cat."]
 
 
+def test_a_set_that_states_no_headings_is_cut_without_any(tmp_path: Path) -> None:
+    """As in the index it was made from; the words of the title are found all the same."""
+    documents = [
+        {"_id": "d1", "title": "Rules", "text": "A cat.", "metadata": {"headings": [], "pages": []}},
+        {"_id": "d2", "title": "Rules", "text": "A dog."},
+    ]
+    dataset = load_dataset(make_set(tmp_path / "stated", documents, qrels={"q1": {"d1": 1}}))
+    encoder = Spy()
+    chunker = StructureChunker(encoder.tokenizer, size=20)
+    index = build(dataset, tmp_path / "cache", encoder, unit="chunk", chunker=chunker)
+    assert encoder.seen == ["A cat.", "Rules\nA dog."]
+    with EdgeStore.open(index.folder) as store:
+        assert [chunk.headings for name in ("d1", "d2") for chunk in store.chunks(name)] == [(), ("Rules",)]
+        assert len(store.search_lexical("rules", 9)) == 2
+
+
 def test_headings_that_do_not_fit_are_named(tmp_path: Path) -> None:
     documents = [{"_id": "d1", "title": "", "text": "A cat.", "metadata": KEPT}]
     dataset = load_dataset(make_set(tmp_path / "odd", documents, qrels={"q1": {"d1": 1}}))

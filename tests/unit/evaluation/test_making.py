@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from pincite.chunkers.structure import StructureChunker
 from pincite.chunkers.window import WindowChunker
+from pincite.cli.deciding import _ask_words
 from pincite.errors import BackendError, InputError
 from pincite.evaluation.datasets import LabelledSpan, Record, load_dataset
 from pincite.evaluation.making import (
@@ -42,6 +47,9 @@ from pincite.generators.openai import OpenAIGenerator
 from pincite.store.edge import EdgeStore
 from pincite.types import Chunk, Document, Heading, Page
 from toys import ToyEncoder, ToyTokenizer, toy_header
+
+if TYPE_CHECKING:
+    from pincite.build import Pincite
 
 LEASE = (
     "# Lease\n\nThe tenant pays 1,250 euros on the third working day of each month. "
@@ -173,8 +181,79 @@ def test_a_person_names_the_first_and_the_last_words() -> None:
     assert find_words(LEASE, "notice ... tenant") is None, "the last words stand behind the first"
     assert find_words(LEASE, "tenant ... helicopter") is None
     assert find_words(LEASE, "...") is None
-    assert find_words("red car. Blue red van.", "red ... van.") == (0, 22)
+    assert find_words("red car. Blue red van.", "red ... van.") == (14, 22), "the shortest, not what begins first"
+    assert find_words("A cat, then a very old dog. A cat and a dog.", "cat ... dog") == (30, 43), "nor what is nearest"
     assert find_words("A red car. The van. A red bus.", "red ... van", near=20) == (2, 18), "what is nearest has no end"
+
+
+def test_words_are_looked_for_in_the_passage_alone_and_the_shortest_span_is_taken() -> None:
+    text = "The court sat. The court sat at once. The court rose at once. At once."
+    passage = (15, 37)
+    assert text[slice(*passage)] == "The court sat at once."
+    assert find_words(text, "the court ... at once.", 15, passage) == passage
+    assert find_words(text, "the court ... at once", 0) == (15, 36), "not from the first court"
+    assert find_words(text, "rose ... at once", 15, passage) is None
+    assert find_words(text, "rose", 15, passage) is None
+    assert find_words(text, "the court", 15, passage) == (15, 24), "not the one before the passage"
+    assert find_words(text, "court", 15, (15, 22)) is None, "a passage that ends within a word"
+
+
+class Person:
+    """Answers prompts with what it was given, in turn, and keeps the prompts."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = iter(answers)
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt: str, begin: str) -> str:  # noqa: ARG002
+        self.prompts.append(prompt)
+        return next(self.answers)
+
+
+@pytest.mark.parametrize(
+    ("typed", "answers", "found", "told"),
+    [
+        ("repairs the roof", ["n", ""], None, "there are 16 characters that end"),
+        ("repairs the roof", ["y"], "repairs the roof", "»repairs the roof«"),
+        (
+            "tenant ... in writing",
+            ["", ""],
+            None,
+            f"that begin {LEASE.index('Either') - LEASE.index('tenant')} before it",
+        ),
+        ("three months’ notice ... given", [], "three months’ notice. Notice must be given", ""),
+    ],
+)
+def test_words_outside_the_passage_are_taken_only_when_a_person_agrees(
+    store: EdgeStore, typed: str, answers: list[str], found: str | None, told: str
+) -> None:
+    start = LEASE.index("Either party")
+    out = Console(file=io.StringIO(), width=200)
+    person = Person(typed, *answers)
+    label_found = _ask_words(cast("Pincite", SimpleNamespace(store=store)), "lease", (start, len(LEASE)), out, person)
+    assert (label_found and label_found.quote) == found
+    shown = cast("io.StringIO", out.file).getvalue()
+    assert told in shown
+    assert ("[y/N]" in "".join(person.prompts)) == bool(answers)
+    assert ("not taken" in shown) == (found is None)
+
+
+@pytest.mark.parametrize(("answers", "taken"), [(["y"], True), (["n", ""], False)])
+def test_a_long_answer_is_confirmed_and_shown_without_its_middle(
+    store: EdgeStore, answers: list[str], taken: bool
+) -> None:
+    text = "Begin here. " + "All members pay the fee in May. " * 30 + "End there."
+    put(store, document("long", text))
+    out = Console(file=io.StringIO(), width=400)
+    person = Person("begin ... end", *answers)
+    found = _ask_words(cast("Pincite", SimpleNamespace(store=store)), "long", None, out, person)
+    assert (found is not None) == taken
+    shown = cast("io.StringIO", out.file).getvalue()
+    assert "that is long: 975 characters" in shown
+    assert "»Begin here." in shown
+    assert " … " in shown
+    assert "End«" in shown
+    assert len(shown) < 400
 
 
 # Choosing excerpts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,12 +12,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from pincite.chunkers.structure import StructureChunker
 from pincite.chunkers.window import WindowChunker
 from pincite.encoders.cached import CachedEncoder
 from pincite.errors import InputError
+from pincite.evaluation.choice import LEVEL
+from pincite.evaluation.choice_report import choice_comment, choice_tables
 from pincite.evaluation.datasets import Dataset, load_dataset
+from pincite.evaluation.significance import randomization_test
 from pincite.evaluation.tune import (
     Kept,
     Point,
@@ -186,6 +191,16 @@ def test_a_span_measure_needs_spans(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no labelled spans"):
         read_sides(folder, aim("span-recall@5"))
     assert read_sides(folder, aim("recall@5")).train
+
+
+def test_too_few_questions_for_any_result_are_told_first(tmp_path: Path) -> None:
+    # With a train split two questions of each document judge.
+    few, six = (read_sides(write_dataset(tmp_path / str(n), documents=n, train=True), aim("recall@5")) for n in (2, 3))
+    assert (len(few.held_out), len(six.held_out)) == (4, 6)
+    assert few.notes[0].startswith("no result can be significant: only 4 questions judge")
+    assert six.notes == ()
+    # The border is where all won and none lost becomes significant.
+    assert [randomization_test([1.0] * n) <= LEVEL for n in (5, 6)] == [False, True]
 
 
 def test_a_side_without_questions_is_refused(tmp_path: Path) -> None:
@@ -406,6 +421,49 @@ def test_the_train_half_chooses_and_the_other_judges() -> None:
     assert not choice.worth_it
     assert [each.settings["search.name"] for each in choice.order] == ["flattered", "good", "now"]
     assert len(choice.warnings) == 2
+
+
+def test_what_was_forced_says_so_in_the_file() -> None:
+    names = [f"q{n}" for n in range(80)]
+    divided = sides(names[:40], names[40:])
+    now = tried("now", dict.fromkeys(names, 0.5))
+    steady = tried("steady", dict.fromkeys(names, 0.6))
+    luck = tried("luck", {**dict.fromkeys(names, 0.5), **dict.fromkeys(names[:40], 0.7), names[40]: 1.0})
+
+    def comment(best: Tried, least_gain: float = 0.01) -> str:
+        choice = choose([now, best], now.settings, divided, least_gain=least_gain)
+        return "\n".join(choice_comment(choice, divided, aim("recall@5"), ["pincite", "tune"]))
+
+    assert "--force" not in comment(steady)
+    assert "by --force although not worth it: on the held-out" in comment(steady, least_gain=0.2)
+    assert "not significant" not in comment(steady, least_gain=0.2)
+    assert "by --force although not worth it: the gain is not significant (p = 1.000)" in comment(luck)
+
+
+@pytest.mark.parametrize("width", [40, 80, 100])
+def test_a_table_of_points_is_in_parts_that_cut_no_value(width: int) -> None:
+    names = [f"q{n}" for n in range(40)]
+    points = []
+    for n in range(18):
+        varied = {f"search.setting_{each}": f"value-{each}-{n}" for each in "abcdefgh"}
+        point = tried("x", dict.fromkeys(names, 0.5 + n / 100))
+        points.append(replace(point, settings={**varied, "rerank.model": f"cross-encoder:maker/name-{n:02}"}))
+    divided = sides(names[:20], names[20:])
+    choice = choose(points, points[0].settings, divided)
+    out = Console(file=io.StringIO(), width=width)
+    for table in choice_tables(choice, divided, aim("recall@5"), width=width):
+        out.print(table)
+    shown = out.file.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown
+    for each in "abcdefgh":
+        assert f"value-{each}-17" in shown
+        assert f"setting_{each}" in shown
+    assert "cross-encoder:maker/name-17" in shown
+    parts = shown.count("#")
+    assert parts > 1
+    assert sum(line.strip().startswith("1 best") for line in shown.splitlines()) == parts
+    assert sum(line.strip().startswith("18 now") for line in shown.splitlines()) == parts
 
 
 def test_a_gain_must_be_large_enough_and_no_chance() -> None:
