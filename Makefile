@@ -42,10 +42,10 @@ format: $(VENV)/.dev  ## Let ruff format and fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev  ## Retrieval quality and speed on SciFact (PINCITE_DATA, default ../shared/data)
+bench: $(VENV)/.dev  ## Retrieval and speed on SciFact, which is not in the repository: PINCITE_DATA/beir/scifact, BEIR layout
 	$(BIN)/python benchmarks/scifact.py --data $(or $(PINCITE_DATA),../shared/data)/beir/scifact
 
-nine: $(VENV)/.dev  ## Retrieval on the nine sets of PINCITE_DATA/beir: BM25, dense, fusions (an hour the first time)
+nine: $(VENV)/.dev  ## Retrieval on nine sets, not in the repository: PINCITE_DATA/beir, BEIR layout (an hour the first time)
 	$(BIN)/pincite eval retrieval $(or $(PINCITE_DATA),../shared/data)/beir --baseline rrf60 \
 	  -c bm25 -c dense -c rrf60:search.fusion=rrf,search.rrf_k=60,search.depth=100 -c rrf -c hybrid -c mmr:rerank.model=mmr
 

@@ -89,6 +89,8 @@ def read(data: Path) -> tuple[list[Document], list[Question]]:
     documents = {}
     for name, where in given["documents"].items():
         path = data / where["file"]
+        if not path.is_file():
+            raise SystemExit(f"no document {path}: name the folder of the data with --data")
         source = Source(name, path.name, path.read_bytes(), path)
         documents[name] = some_pages(choose_loader(loaders, source).load(source), where.get("pages"))
     questions = []

@@ -37,6 +37,9 @@ def main() -> None:
     parser.add_argument("--off-topic", nargs="*", default=["scifact", "cranfield", "clapnq"])
     parser.add_argument("--limit", type=int, default=300, help="questions of each set")
     arguments = parser.parse_args()
+    for name in (arguments.corpus, *arguments.off_topic):
+        if not (arguments.data / name).is_dir():
+            raise SystemExit(f"no data set in {arguments.data / name}: name the folder of the sets with --data")
     encoder = minilm()
     with tempfile.TemporaryDirectory() as folder:
         store = EdgeStore.create(Path(folder) / "index", StoreHeader(encoder.identity, (), "english"))

@@ -356,7 +356,8 @@ def reindex(settings: Settings, listener: AddListener | None = None) -> int:
     """Encode every document of an index anew with the encoder in the settings. Returns how many there were.
 
     The new index is built within the old one's folder, from the text that is stored, and takes its place when complete;
-    until then the old one is whole. Document ids, versions and times stay.
+    until then the old one is whole. Document ids, versions and times stay. Interrupted or failed before that, it leaves
+    nothing of the new one behind.
     """
     from pincite.store.edge import EdgeStore
 
@@ -373,7 +374,11 @@ def reindex(settings: Settings, listener: AddListener | None = None) -> int:
             language=settings.search.language or source.header.language,
             created_at=source.header.created_at,
         )
-        with EdgeStore.create(fresh, header, index=index_options(settings)) as target:
-            count = copy_documents(source, target, chunker, encoder, _options(settings).recipe, listener)
+        try:
+            with EdgeStore.create(fresh, header, index=index_options(settings)) as target:
+                count = copy_documents(source, target, chunker, encoder, _options(settings).recipe, listener)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)  # half made: of no use to anybody
+            raise
         source.give_place_to(fresh)
     return count

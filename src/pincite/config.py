@@ -319,6 +319,10 @@ def _from_file(file: Path) -> dict[str, dict[str, object]]:
     sections = list(Settings.model_fields)
     for section, body in data.items():
         if section not in sections:
+            homes = [name.partition(".")[0] for name in known if name.endswith(f".{section}")]
+            if homes and not isinstance(body, dict):
+                stands = " or ".join(f"[{home}]" for home in homes)
+                raise ConfigError(f"{file}: {section} is a setting of {stands}: put it below a line {stands}")
             raise ConfigError(f"{file}: unknown section [{section}]{_nearest(section, sections)}")
         if not isinstance(body, dict):
             raise ConfigError(f"{file}: {section} is a section: write [{section}] and its settings below it")

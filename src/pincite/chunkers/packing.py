@@ -68,7 +68,10 @@ class Packer:
         self.overlap = check_count(name, "overlap_sentences", overlap)
         # A sentence has a token at least: as many of them as tokens would leave no room for a new one.
         if overlap >= size:
-            raise ConfigError(f"{name}: overlap_sentences is {overlap} and size is {size}; it must be less than size")
+            raise ConfigError(
+                f"{name}: overlap_sentences is {overlap} and size is {size}; overlap_sentences (chunk.overlap in the "
+                "settings) must be less than size (chunk.size; unset: what the encoder takes)"
+            )
         self._last_context = ("", True)
         self._last_frame = ("", True)
 

@@ -29,7 +29,10 @@ class ParentChildChunker:
         self._child = Packer(self.name, tokenizer, size)
         self._parent = Packer(f"{self.name}: parent", tokenizer, parent_size)
         if parent_size <= size:
-            raise ConfigError(f"{self.name}: parent_size is {parent_size} and size is {size}; it must be greater")
+            raise ConfigError(
+                f"{self.name}: parent_size is {parent_size} and size is {size}; parent_size (chunk.parent_size in the "
+                "settings) must be greater than size (chunk.size; unset: 128)"
+            )
 
     def chunk(self, document: Document) -> Iterator[Chunk]:
         """Chunks of `document` in reading order; see `pincite.protocols.Chunker`."""

@@ -33,7 +33,8 @@ class WindowChunker:
             raise ConfigError(f"{self.name}: overlap is {overlap!r}; it must be a number of tokens of at least 0")
         if overlap >= size:
             raise ConfigError(
-                f"{self.name}: overlap is {overlap} and size is {size}; overlap must be less than size, "
+                f"{self.name}: overlap is {overlap} and size is {size}; overlap (chunk.overlap in the settings) must "
+                "be less than size (chunk.size; unset: what the encoder takes), "
                 "or no window would begin after the one before it"
             )
         self.overlap = overlap

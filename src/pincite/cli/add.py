@@ -14,6 +14,7 @@ from pincite.cli.common import (
     JsonOption,
     StoreOption,
     console,
+    cut_otherwise,
     open_index,
     print_json,
     read_settings,
@@ -80,12 +81,22 @@ def add(
             for note in pincite.store.index_report().notes:
                 out.print(f"note: {note}", style="yellow", markup=False)
         total = pincite.store.document_count
+        advice = cut_otherwise(pincite.documents(), settings)
     report = AddReport(tuple(outcomes), time.perf_counter() - started)
     if as_json:
-        print_json({"report": report, "interrupted": interrupted, "documents_in_index": total})
+        print_json(
+            {
+                "report": report,
+                "interrupted": interrupted,
+                "documents_in_index": total,
+                "notes": [advice] if advice else [],
+            }
+        )
     else:
         for line in report_lines(report, total):
             console().print(line)
+    if advice:
+        out.print(f"note: {advice}", style="yellow", markup=False)
     if interrupted:
         out.print("interrupted: what is listed is in the index; run it again for the rest", style="yellow")
         raise typer.Exit(130)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from pincite.build import Pincite
     from pincite.config import Settings
-    from pincite.types import Filter
+    from pincite.types import Chunk, Filter, StoredDocument
 
 __all__ = [
     "ConfigOption",
@@ -25,12 +26,16 @@ __all__ = [
     "StoreOption",
     "WhereOption",
     "console",
+    "cut_otherwise",
     "open_index",
     "parse_where",
     "plain",
     "print_json",
     "read_settings",
+    "reading_markup",
+    "recipes",
     "short_path",
+    "unfinished_reindex",
 ]
 
 StoreOption = Annotated[
@@ -79,6 +84,36 @@ def parse_where(conditions: Sequence[str] | None) -> Filter | None:
     return found or None
 
 
+def recipes(documents: Sequence[StoredDocument]) -> dict[str, int]:
+    """How the documents were cut → how many of them, the most frequent first."""
+    return dict(Counter(each.recipe or "not recorded" for each in documents).most_common())
+
+
+def cut_otherwise(documents: Sequence[StoredDocument], settings: Settings) -> str:
+    """What to say of documents that were not cut as the settings say; "" where all were."""
+    from pincite.build import chunk_recipe
+
+    wanted = chunk_recipe(settings.chunk)
+    other = {name: count for name, count in recipes(documents).items() if name != wanted}
+    if not other:
+        return ""
+    told = ", ".join(f"{count} as {name}" for name, count in other.items())
+    return (
+        f"not every document is cut as the settings say: {told}, of {len(documents)}; "
+        f"the settings say {wanted}: run `pincite reindex`"
+    )
+
+
+def reading_markup(chunk: Chunk) -> str:
+    """The text of a chunk as rich markup, with the header of its table or the fences of its code around it, dimmed."""
+    from rich.markup import escape
+
+    def dim(text: str) -> str:
+        return f"[dim]{escape(text)}[/]" if text else ""
+
+    return f"{dim(chunk.before)}{escape(chunk.text)}{dim(chunk.after)}"
+
+
 def console(*, stderr: bool = False) -> Console:
     """A console that writes plain text into pipes and files."""
     from rich.console import Console
@@ -104,6 +139,11 @@ def plain(value: object) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value
+
+
+def unfinished_reindex(store: Path) -> Path:
+    """Where `pincite.build.reindex` makes the new index; one that is there while none runs is of a killed one."""
+    return store / "reindex"
 
 
 def short_path(uri: str) -> str:

@@ -8,7 +8,16 @@ from importlib.metadata import PackageNotFoundError, version
 
 import typer
 
-from pincite.cli.common import ConfigOption, JsonOption, StoreOption, console, print_json, read_settings
+from pincite.cli.common import (
+    ConfigOption,
+    JsonOption,
+    StoreOption,
+    console,
+    cut_otherwise,
+    print_json,
+    read_settings,
+    unfinished_reindex,
+)
 
 __all__ = ["doctor"]
 
@@ -25,6 +34,7 @@ def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: Json
     from pincite.store.edge import EdgeStore
 
     problems: list[str] = []
+    notes: list[str] = []
     facts: dict[str, object] = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
@@ -49,18 +59,25 @@ def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: Json
                 documents = pincite.documents()
                 facts["index"] = f"{settings.store.path}: {len(documents)} documents"
                 problems += [f"index: {problem}" for problem in pincite.store.check()]
+                if advice := cut_otherwise(documents, settings):
+                    notes.append(advice)
+                # The index is ours while it is open: nobody is making this folder now.
+                if (leftover := unfinished_reindex(settings.store.path)).exists():
+                    notes.append(f"{leftover} is left of a reindex that was cut off: harmless, the next one removes it")
         except PinciteError as error:
             problems.append(f"index: {error}")
     else:
         facts["index"] = f"none at {settings.store.path}"
     if as_json:
-        print_json({"facts": facts, "problems": problems})
+        print_json({"facts": facts, "problems": problems, "notes": notes})
     else:
         from rich.markup import escape
 
         out = console()
         for name, value in facts.items():
             out.print(f"[dim]{name:15}[/] {escape(str(value))}")
+        for note in notes:
+            out.print(f"[yellow]note[/] {escape(note)}")
         for problem in problems:
             out.print(f"[red]problem[/] {escape(problem)}")
         out.print("all is well" if not problems else f"{len(problems)} problem{'s' * (len(problems) > 1)}")

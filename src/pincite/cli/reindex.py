@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pincite.cli.common import ConfigOption, StoreOption, console, read_settings
+from pincite.cli.common import ConfigOption, StoreOption, console, read_settings, unfinished_reindex
 
 if TYPE_CHECKING:
     from pincite.types import FileOutcome
@@ -23,6 +23,15 @@ def reindex(store: StoreOption = None, config: ConfigOption = None) -> None:
     from pincite.cli.progress import AddProgress
 
     outcomes: list[FileOutcome] = []
-    with AddProgress(console(stderr=True), outcomes) as listener:
-        count = run(read_settings(store, config), listener)
+    settings = read_settings(store, config)
+    out = console(stderr=True)
+    try:
+        with AddProgress(out, outcomes) as listener:
+            count = run(settings, listener)
+    except KeyboardInterrupt:
+        # What was half made is removed, unless the two were just changing places.
+        changing = unfinished_reindex(settings.store.path).exists()
+        told = "one of the two stands, run it again to be sure" if changing else "the index is as it was"
+        out.print(f"interrupted: {told}", style="yellow")
+        raise typer.Exit(130) from None
     typer.echo(f"reindexed {count} documents, {sum(each.chunks for each in outcomes)} chunks")

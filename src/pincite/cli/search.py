@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,10 +17,12 @@ from pincite.cli.common import (
     parse_where,
     print_json,
     read_settings,
+    reading_markup,
 )
 
 if TYPE_CHECKING:
-    from pincite.types import Passage
+    from pincite.build import Pincite
+    from pincite.types import Filter, Passage
 
 __all__ = ["search"]
 
@@ -40,7 +43,12 @@ def search(
     """
     settings = read_settings(store, config, search_k=k, search_mode=mode)
     with open_index(settings) as pincite:
-        result = pincite.search(query, where=parse_where(where))
+        wanted = parse_where(where)
+        result = pincite.search(query, where=wanted)
+        if wanted and not result.passages and not _admits(pincite, wanted):
+            # What a leg says of words is beside the point then.
+            told = f"no document matches {', '.join(where or ())}: values are compared whole, as written"
+            result = replace(result, notes=(told, *(note for note in result.notes if not note.startswith("bm25:"))))
     if as_json:
         passages = [
             {
@@ -73,12 +81,17 @@ def search(
         if passage.found:
             spans = ", ".join(f"{start}-{end}" for start, end in passage.found)
             out.print(f"   [dim]found in it {spans}[/]")
-        text = passage.chunk.text if full else _snippet(_shown(query, passage))
-        out.print(f"   {escape(text)}\n")
+        text = reading_markup(passage.chunk) if full else escape(_snippet(_shown(query, passage)))
+        out.print(f"   {text}\n")
     if not result.passages:
         out.print("nothing found")
     for note in result.notes:
         console(stderr=True).print(f"[yellow]note[/] {escape(note)}")
+
+
+def _admits(pincite: Pincite, where: Filter) -> bool:
+    """Whether the filter lets any chunk through: each has a place in the vector search, whatever its words are."""
+    return bool(pincite.store.search_dense(pincite.encoder.encode_queries(["anything"])[0], 1, where))
 
 
 def _shown(query: str, passage: Passage) -> str:

@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from pincite.cli.common import ConfigOption, JsonOption, StoreOption, console, open_index, print_json, read_settings
+from pincite.cli.common import (
+    ConfigOption,
+    JsonOption,
+    StoreOption,
+    console,
+    open_index,
+    print_json,
+    read_settings,
+    reading_markup,
+)
 
 __all__ = ["show"]
 
@@ -56,7 +65,7 @@ def show(
             page = f", p. {chunk.page}" if chunk.page is not None else ""
             headings = f"  {escape(' › '.join(chunk.headings))}" if chunk.headings else ""
             out.print(f"[bold]{chunk.id}[/] [dim]{chunk.start}-{chunk.end}{page}[/]{headings}")
-            out.print(f"{escape(chunk.text)}\n")
+            out.print(f"{reading_markup(chunk)}\n")
         return
     if span is None:
         out.print(f"[bold]{escape(found.title)}[/]")

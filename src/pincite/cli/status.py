@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pincite.cli.common import ConfigOption, JsonOption, StoreOption, console, open_index, print_json, read_settings
+from pincite.cli.common import (
+    ConfigOption,
+    JsonOption,
+    StoreOption,
+    console,
+    cut_otherwise,
+    open_index,
+    print_json,
+    read_settings,
+    recipes,
+)
 
 if TYPE_CHECKING:
     from pincite.protocols import Recall
@@ -25,7 +35,7 @@ def status(
     as_json: JsonOption = False,
 ) -> None:
     """Say what the index holds and how it searches."""
-    from pincite.build import build_generator
+    from pincite.build import build_generator, chunk_recipe
 
     settings = read_settings(store, config)
     with open_index(settings) as pincite:
@@ -34,6 +44,8 @@ def status(
         index = pincite.store.index_report()
         measured = pincite.store.measure_recall(queries, seed) if recall else None
         generator = build_generator(settings, pincite.encoder).name
+    cut = recipes(documents)
+    advice = cut_otherwise(documents, settings)
     size = sum(file.stat().st_blocks * 512 for file in settings.store.path.rglob("*") if file.is_file())
     facts: dict[str, object] = {
         "index": str(settings.store.path),
@@ -48,10 +60,13 @@ def status(
         "answers by": generator,
     }
     if as_json:
-        print_json({**facts, "vector index": index, "recall now": measured})
+        extra = {"cut as": cut, "settings cut as": chunk_recipe(settings.chunk), "notes": [advice] if advice else []}
+        print_json({**facts, **extra, "vector index": index, "recall now": measured})
         return
     from rich.markup import escape
 
+    if cut:
+        facts["cut as"] = "; ".join(f"{name} ({count:,})" if len(cut) > 1 else name for name, count in cut.items())
     if index.beam:
         facts["beam"] = index.beam
     if index.recall is not None:
@@ -62,7 +77,7 @@ def status(
     for name, value in facts.items():
         shown = f"{value:,}" if isinstance(value, int) else escape(str(value))
         out.print(f"[dim]{name:17}[/] {shown}")
-    for note in index.notes:
+    for note in (*([advice] if advice else ()), *index.notes):
         out.print(f"[yellow]{'note':17}[/] {escape(note)}")
 
 
