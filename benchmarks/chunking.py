@@ -38,8 +38,9 @@ from pincite.chunkers.sentences import SentenceChunker
 from pincite.chunkers.structure import StructureChunker
 from pincite.chunkers.window import WindowChunker
 from pincite.encoders.minilm import minilm
+from pincite.indexing import lexical_context
 from pincite.loaders.choose import choose_loader
-from pincite.pipeline import Options, lexical_context
+from pincite.pipeline import Options
 from pincite.protocols import Chunker, Encoder, Source, StoreHeader
 from pincite.reading import POOL, arrange
 from pincite.retrieve import retrieve

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
         StoreError,
         UnsupportedFormatError,
     )
-    from pincite.pipeline import AddListener, Options, Pipeline
+    from pincite.indexing import AddListener
+    from pincite.pipeline import Options, Pipeline
     from pincite.types import (
         AddReport,
         Answer,
@@ -78,7 +79,8 @@ _HOME = {
         "StoreError",
         "UnsupportedFormatError",
     ),
-    "pincite.pipeline": ("AddListener", "Options", "Pipeline"),
+    "pincite.indexing": ("AddListener",),
+    "pincite.pipeline": ("Options", "Pipeline"),
     "pincite.types": (
         "AddReport",
         "Answer",

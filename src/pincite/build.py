@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from pincite.config import ChunkSettings, Settings, load_settings
 from pincite.errors import ConfigError
-from pincite.pipeline import AddListener, Options, Pipeline, copy_documents, probe_vectors
+from pincite.identity import probe_vectors
+from pincite.indexing import AddListener, copy_documents
+from pincite.pipeline import Options, Pipeline
 from pincite.protocols import StoreHeader
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.assemble import assemble, is_refusal
-from pincite.chunkers.context import context_text, encoded_text
 from pincite.citations import add_markers, cite, statements, words_in_common
-from pincite.errors import BackendError, EncoderMismatchError, InputError, LoaderFaultError, LoadError
+from pincite.errors import BackendError, InputError, LoaderFaultError, LoadError
+from pincite.identity import check_identity, check_probes
+from pincite.indexing import AddListener, Batch
 from pincite.loaders.choose import choose_loader
 from pincite.loaders.ids import content_hash, document_id
 from pincite.markers import MarkerResolver
@@ -25,7 +26,6 @@ from pincite.types import (
     BUILT_IN_FIELDS,
     AddReport,
     Answer,
-    Chunk,
     Citation,
     Document,
     FileOutcome,
@@ -42,20 +42,7 @@ if TYPE_CHECKING:
     from pincite.protocols import Chunker, Encoder, Loader, Matrix, Reranker, Store
     from pincite.types import Passage
 
-__all__ = ["PROBES", "AddListener", "Options", "Pipeline", "check_identity", "copy_documents", "probe_vectors"]
-
-#: Encoded when an index is made and again when it is used: two encoders that differ on these are not the same.
-PROBES = (
-    "No person shall be deprived of life, liberty or property without due process of law.",
-    "The tenant pays 1,250 euros on the third working day of each month.",
-    "धारा 302 — murder; 第三条; naïve café 🙂",
-)
-
-#: Least cosine similarity between a probe's stored and new vector. Processors differ in the last bits, models in more.
-_SAME = 0.999
-
-#: Chunks encoded and committed together while adding.
-_BATCH = 256
+__all__ = ["Options", "Pipeline"]
 
 #: A passage speaks to a question if it is this near to it, or holds this share of its content words.
 #: Measured: see docs/decisions/0006-no-evidence.md.
@@ -85,22 +72,6 @@ class Options:
     prompt_tokens: int = 7680  #: of an assembled prompt: the context window less the answer
     max_file_bytes: int = 512_000_000
     recipe: str = ""  #: names how chunks are cut; a document added under another recipe is cut again
-
-
-class AddListener:
-    """Told what `add` does, as it does it. Every method does nothing: override what is wanted."""
-
-    def found(self, files: int) -> None:
-        """So many files will be looked at."""
-
-    def reading(self, uri: str) -> None:
-        """A file is being read."""
-
-    def encoded(self, uri: str, done: int, total: int) -> None:
-        """So many of a document's chunks have been encoded."""
-
-    def finished(self, outcome: FileOutcome) -> None:
-        """A file's outcome is final: what is added or updated is on disk and can be searched."""
 
 
 class Pipeline:
@@ -197,7 +168,7 @@ class Pipeline:
         listener = listener or AddListener()
         listener.found(total)
         outcomes: list[FileOutcome] = []
-        batch = _Batch(self.store, self.encoder, self.options.recipe, listener, outcomes)
+        batch = Batch(self.store, self.encoder, self.options.recipe, listener, outcomes)
         try:
             for source in sources:
                 if isinstance(source, FileOutcome):
@@ -215,7 +186,7 @@ class Pipeline:
             raise
         return AddReport(tuple(outcomes), time.perf_counter() - started)
 
-    def _add_one(self, source: Source, metadata: Mapping[str, str | int | float | bool], batch: _Batch) -> None:
+    def _add_one(self, source: Source, metadata: Mapping[str, str | int | float | bool], batch: Batch) -> None:
         old = self.store.find(uri=source.uri)
         digest = content_hash(source.data)
         if (
@@ -530,17 +501,7 @@ class Pipeline:
         """Before the first vector of a session: does this encoder still give the vectors the index was made with?"""
         if self._probed or not self.store.header.probes:
             return
-        import numpy as np
-
-        stored = np.asarray(self.store.header.probes, dtype=np.float32)
-        found = probe_vectors(self.encoder)
-        lengths = np.linalg.norm(stored, axis=1) * np.linalg.norm(found, axis=1)
-        cosines = (stored * found).sum(axis=1) / np.maximum(lengths, 1e-12)
-        if cosines.min() < _SAME:
-            raise EncoderMismatchError(
-                f"the encoder {self.encoder.identity.name} no longer gives the vectors this index was made with "
-                f"(cosine {cosines.min():.3f} on a probe sentence). {_MEND}"
-            )
+        check_probes(self.store, self.encoder)
         self._probed = True
 
     def check_encoder(self) -> None:
@@ -554,133 +515,6 @@ class Pipeline:
         if self.reranker is not None:
             self.reranker.close()
         self.store.close()
-
-
-class _Batch:
-    """Documents gathered until there are enough chunks to encode together; then written and committed at once."""
-
-    def __init__(
-        self, store: Store, encoder: Encoder, recipe: str, listener: AddListener, outcomes: list[FileOutcome]
-    ) -> None:
-        self._store = store
-        self._encoder = encoder
-        self._recipe = recipe
-        self._listener = listener
-        self._outcomes = outcomes
-        self._waiting: list[tuple[Document, list[Chunk], bool, str]] = []
-        self._staged: list[int] = []
-
-    def put(self, document: Document, chunks: list[Chunk], *, updated: bool, added_at: str = "") -> None:
-        self._waiting.append((document, chunks, updated, added_at))
-        if sum(len(each) for _, each, *_ in self._waiting) >= _BATCH:
-            self.flush()
-
-    def report(self, outcome: FileOutcome) -> None:
-        self._outcomes.append(outcome)
-        self._listener.finished(outcome)
-
-    def flush(self) -> None:
-        import numpy as np
-
-        work = [(document, chunk) for document, chunks, *_ in self._waiting for chunk in chunks]
-        parts = []
-        for start in range(0, len(work), _BATCH):
-            part = work[start : start + _BATCH]
-            texts = [encoded_text(c.headings, c.text, c.before, c.after) for _, c in part]
-            parts.append(self._encoder.encode_passages(texts))
-            self._listener.encoded(part[-1][0].uri, min(start + _BATCH, len(work)), len(work))
-        if not self._waiting:
-            return
-        vectors = np.concatenate(parts) if parts else np.zeros((0, 0), dtype=np.float32)
-        position = 0
-        for document, chunks, _, added_at in self._waiting:
-            ticket = self._store.stage(document, self._recipe, added_at)
-            self._staged.append(ticket)
-            for start in range(0, len(chunks), _BATCH):
-                some = chunks[start : start + _BATCH]
-                self._store.stage_chunks(
-                    ticket,
-                    some,
-                    [lexical_context(document, chunk) for chunk in some],
-                    vectors[position : position + len(some)],
-                )
-                position += len(some)
-        self._store.commit(self._staged)
-        waiting, self._waiting, self._staged = self._waiting, [], []
-        for document, chunks, updated, _ in waiting:
-            self.report(
-                FileOutcome(
-                    document.uri,
-                    "updated" if updated else "added",
-                    document.id,
-                    document.version,
-                    len(chunks),
-                    warnings=document.warnings,
-                )
-            )
-
-    def abandon(self) -> None:
-        """Forget what was staged and not committed."""
-        staged, self._staged = self._staged, []
-        self._store.discard(staged)
-
-
-def copy_documents(
-    source: Store,
-    target: Store,
-    chunker: Chunker,
-    encoder: Encoder,
-    recipe: str,
-    listener: AddListener | None = None,
-) -> int:
-    """Cut and encode every document of `source` anew into `target`; id, version and time stay. Returns the count."""
-    listener = listener or AddListener()
-    listed = source.documents()
-    listener.found(len(listed))
-    batch = _Batch(target, encoder, recipe, listener, [])
-    for stored in listed:
-        document = source.get_document(stored.id, stored.version)
-        if document is not None:
-            listener.reading(document.uri)
-            batch.put(document, list(chunker.chunk(document)), updated=False, added_at=stored.added_at)
-    batch.flush()
-    return len(listed)
-
-
-def lexical_context(document: Document, chunk: Chunk) -> str:
-    """What the lexical leg searches with a chunk beside its text: the document's title, the headings above, a header.
-
-    A row of a table is asked for by the names of its columns, which stand in `Chunk.before` alone.
-    """
-    return f"{document.title}\n{context_text(chunk.headings, chunk.text)}\n{chunk.before}"
-
-
-def probe_vectors(encoder: Encoder) -> Matrix:
-    """The encoder's vectors of `PROBES`, float32 (3, dimension)."""
-    return encoder.encode_passages(PROBES)
-
-
-_MEND = "Run `pincite reindex` to encode the documents anew, or set encoder.model to the encoder of the index."
-
-
-def check_identity(store: Store, encoder: Encoder) -> None:
-    """Raise EncoderMismatchError unless the index was made with this encoder. The name alone may differ."""
-    stored, given = store.header.identity, encoder.identity
-    if replace(stored, name="") == replace(given, name=""):
-        return
-    fields = ("revision", "dimension", "pooling", "normalize", "query_prefix", "passage_prefix", "max_tokens")
-    differs = [
-        f"{field} {_short(getattr(stored, field))} in the index, {_short(getattr(given, field))} here"
-        for field in fields
-        if getattr(stored, field) != getattr(given, field)
-    ]
-    raise EncoderMismatchError(
-        f"this index was made with the encoder {stored.name}, not {given.name}: {'; '.join(differs)}. {_MEND}"
-    )
-
-
-def _short(value: object) -> str:
-    return f"{value[:12]}…" if isinstance(value, str) and len(value) > 16 else repr(value)
 
 
 def file_uri(path: Path) -> str:

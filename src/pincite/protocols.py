@@ -113,7 +113,7 @@ class StoreHeader:
     """What an index was built with; fixed when it is created."""
 
     identity: EncoderIdentity
-    probes: tuple[tuple[float, ...], ...]  #: the encoder's vectors of `pincite.pipeline.PROBES`
+    probes: tuple[tuple[float, ...], ...]  #: the encoder's vectors of `pincite.identity.PROBES`
     language: str  #: of the lexical leg, one of `pincite.analysis.LANGUAGES`
     created_at: str = ""  #: ISO 8601 in UTC
 

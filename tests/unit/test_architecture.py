@@ -21,6 +21,7 @@ LAYERS = (
     ("loaders", "chunkers", "encoders", "store", "generators", "retrieve", "reading", "citations"),
     # Above the parts they reuse: a cross-encoder runs in the encoders' runtimes and reads what they read.
     ("rerankers",),
+    ("identity", "indexing"),
     ("pipeline",),
     ("evaluation",),
     ("config",),

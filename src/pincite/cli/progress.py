@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pincite.pipeline import AddListener
+from pincite.indexing import AddListener
 
 if TYPE_CHECKING:
     from rich.console import Console

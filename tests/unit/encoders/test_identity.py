@@ -12,8 +12,9 @@ import pytest
 from pincite.chunkers.window import WindowChunker
 from pincite.errors import EncoderMismatchError
 from pincite.generators.extractive import ExtractiveGenerator
+from pincite.identity import check_identity, probe_vectors
 from pincite.loaders.text import TextLoader
-from pincite.pipeline import Pipeline, check_identity, probe_vectors
+from pincite.pipeline import Pipeline
 from pincite.protocols import StoreHeader
 from pincite.store.edge import EdgeStore
 from toys import ToyEncoder, copy_index
