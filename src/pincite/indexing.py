@@ -126,6 +126,9 @@ def copy_documents(
 def lexical_context(document: Document, chunk: Chunk) -> str:
     """What the lexical leg searches with a chunk beside its text: the document's title, the headings above, a header.
 
-    A row of a table is asked for by the names of its columns, which stand in `Chunk.before` alone.
+    The title counts once, also where it is the outermost heading. A row of a table is asked for by the names of its
+    columns, which stand in `Chunk.before` alone.
     """
-    return f"{document.title}\n{context_text(chunk.headings, chunk.text)}\n{chunk.before}"
+    # A chunker that dropped outer headings for want of room may have dropped the title with them.
+    headings = chunk.headings if document.title.strip() in chunk.headings else (document.title, *chunk.headings)
+    return f"{context_text(headings, chunk.text)}\n{chunk.before}"

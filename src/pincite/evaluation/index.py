@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pincite import analysis
-from pincite.chunkers.context import context_text, encoded_text
+from pincite.chunkers.context import encoded_text
 from pincite.errors import InputError, StoreBusyError, StoreError
 from pincite.evaluation.datasets import as_document
+from pincite.indexing import lexical_context
 from pincite.protocols import StoreHeader
 from pincite.types import Chunk, Document, Heading
 
@@ -279,7 +280,7 @@ def _write(
             while last < len(some) and some[last][0] is document:
                 last += 1
             part = [chunk for _, chunk in some[first:last]]
-            contexts = [_lexical_context(document, chunk, whole) for chunk in part]
+            contexts = [document.title if whole else lexical_context(document, chunk) for chunk in part]
             store.stage_chunks(ticket_of[document.id], part, contexts, vectors[first:last])
             first = last
     store.commit(tickets)
@@ -289,12 +290,3 @@ def _dense_text(document: Document, chunk: Chunk, whole: bool) -> str:
     if whole:
         return f"{document.title} {document.text}".strip()
     return encoded_text(chunk.headings, chunk.text, chunk.before, chunk.after)
-
-
-def _lexical_context(document: Document, chunk: Chunk, whole: bool) -> str:
-    """The title once: among the headings, where it is their outermost, or by itself."""
-    if whole or not chunk.headings:
-        return document.title
-    # A chunker that dropped outer headings for want of room may have dropped the title with them.
-    headings = chunk.headings if document.title.strip() in chunk.headings else (document.title, *chunk.headings)
-    return f"{context_text(headings, chunk.text)}\n{chunk.before}"
