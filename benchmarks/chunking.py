@@ -188,9 +188,9 @@ def run(
     questions: Sequence[Question],
     cache: Cache,
     budgets: Sequence[int],
+    options: Options,
 ) -> None:
     encoder = cache.encoder
-    options = Options()
     by_id = {document.id: document for document in documents}
     started = time.perf_counter()
     chunks = {document.id: list(setting.chunker.chunk(document)) for document in documents}
@@ -208,7 +208,16 @@ def run(
         store.commit(tickets)
         queries, _ = cache.encode([question.text for question in questions])
         found = [
-            retrieve(store, q.text, v, k=DEPTH * POOL, depth=options.depth, rrf_k=options.rrf_k).passages
+            retrieve(
+                store,
+                q.text,
+                v,
+                k=DEPTH * POOL,
+                depth=options.depth,
+                fusion=options.fusion,
+                dense_weight=options.dense_weight,
+                rrf_k=options.rrf_k,
+            ).passages
             for q, v in zip(questions, queries, strict=True)
         ]
         store.close()
@@ -257,6 +266,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--only", default="", help="recipes whose name begins so")
     parser.add_argument("--tokens", type=int, nargs="*", default=[1000, 2000], help="budgets of `found in N tokens`")
+    parser.add_argument("--fusion", choices=("zscore", "rrf"), default=Options().fusion)
+    parser.add_argument("--dense-weight", type=float, default=Options().dense_weight, help="the dense leg's in zscore")
     parser.add_argument("--cache", type=Path, help="keep vectors in this .npz file, and use those in it")
     arguments = parser.parse_args()
     documents, questions = read(arguments.data)
@@ -271,7 +282,8 @@ def main() -> None:
     cache = Cache(minilm(), arguments.cache)
     for setting in recipes(cache.encoder):
         if setting.name.startswith(arguments.only):
-            run(setting, documents, questions, cache, arguments.tokens)
+            options = Options(fusion=arguments.fusion, dense_weight=arguments.dense_weight)
+            run(setting, documents, questions, cache, arguments.tokens, options)
 
 
 if __name__ == "__main__":
