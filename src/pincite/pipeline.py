@@ -305,7 +305,8 @@ class Pipeline:
         )
         notes = list(result.notes)
         if read < UNREAD:
-            notes.append("dense: the encoder's vocabulary knows less than half of this query; words decide")
+            rest = "words decide" if result.legs.get("bm25") else "what it finds near may be anything"
+            notes.append(f"dense: the encoder's vocabulary knows less than half of this query; {rest}")
         timings = {"encode": encoded, **result.timings}
         passages: Sequence[Passage] = result.passages
         if self.reranker is not None:

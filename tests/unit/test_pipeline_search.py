@@ -136,6 +136,7 @@ def test_words_decide_where_the_encoder_reads_nothing(made: Any) -> None:
         text for text in texts(found.passages) if text == TEXTS[3] and "bm25" not in found.passages[-1].legs
     ]
     assert found.notes == ("dense: the encoder's vocabulary knows less than half of this query; words decide",)
+    assert pipeline.search("zebra").notes[-1].endswith("what it finds near may be anything")
     # Asked for by name the leg answers as ever, and reciprocal ranks weigh nothing.
     assert pipeline.search("tenant pays dog", mode="dense").notes == ()
     assert made(encoder=Illiterate(), fusion="rrf").search("tenant pays dog").notes == ()
