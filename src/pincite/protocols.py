@@ -21,19 +21,30 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Chunker",
+    "Context",
     "Encoder",
     "EncoderIdentity",
     "Generator",
     "IndexReport",
     "Loader",
+    "NextTokens",
+    "Reading",
     "Recall",
     "Reranked",
     "Reranker",
     "Source",
     "Store",
     "StoreHeader",
+    "TokenScorer",
     "Tokenizer",
 ]
+
+Context: TypeAlias = "tuple[str, ...]"
+"""What a model reads before it answers, in parts that are cut into tokens apart and joined without anything between.
+
+What several contexts begin with is then computed once: the frame of a prompt, and a passage that stands before the
+question. A model that does not keep parts apart reads them as one text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,4 +392,99 @@ class Generator(Protocol):
 
     def close(self) -> None:
         """Free what it holds. Idempotent; a later question may load it again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NextTokens:
+    """Natural log-probabilities of the token that comes next, one row for each context.
+
+    With `ids` None the whole vocabulary is there, and ``logprobs[r, t]`` is that of token t: shape (rows, vocabulary).
+    Otherwise each row lists its likeliest tokens: ``logprobs[r, i]`` is that of ``ids[r, i]``, falling along the row,
+    shape (rows, n); a row that is shorter ends in ids of -1 with minus infinity. A token that is not listed has at
+    most the probability of the last one that is, and no more than what the listed ones leave of 1.
+    """
+
+    logprobs: Matrix
+    ids: NDArray[np.int64] | None = None
+
+
+@runtime_checkable
+class Reading(Protocol):
+    """Contexts that a model has read, one row each, and the answer begun after each of them.
+
+    Held by one thread at a time. A scorer may limit how many are open; `close` gives the memory back.
+    """
+
+    @property
+    def rows(self) -> int:
+        """How many there are. A model that fuses all its contexts has one."""
+        ...
+
+    def next_tokens(self, width: int | None = None) -> NextTokens:
+        """What comes next after every row.
+
+        `width` asks for at least that many tokens of each row from a scorer that lists (`TokenScorer.widest` is the
+        most it gives); one that has the whole vocabulary gives it whole.
+        """
+        ...
+
+    def extend(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
+        """Row i becomes what row ``rows[i]`` was, followed by ``tokens[i]``.
+
+        Rows may repeat and be left out: this is a step of greedy search, of beam search and of sampling. One batched
+        step of the model.
+        """
+        ...
+
+    def score(self, continuations: Sequence[Sequence[int]]) -> list[Matrix]:
+        """For each continuation the log-probabilities of its tokens after every row: shape (rows, its length).
+
+        The reading stays as it was. Minus infinity where a scorer that lists cannot know better than "not listed".
+        An empty continuation has shape (rows, 0).
+        """
+        ...
+
+    def close(self) -> None:
+        """Free what it holds. Idempotent."""
+        ...
+
+
+@runtime_checkable
+class TokenScorer(Protocol):
+    """A language model as marginalization sees it: probabilities of tokens after contexts.
+
+    Deterministic: the same contexts and tokens give the same numbers (to the last digits that a batch of another
+    shape may change), whatever was asked before.
+    """
+
+    @property
+    def name(self) -> str:
+        """Which model, for people and for the record."""
+        ...
+
+    @property
+    def ends(self) -> frozenset[int]:
+        """The tokens that end an answer. Never empty."""
+        ...
+
+    @property
+    def widest(self) -> int | None:
+        """The most tokens of a row that `Reading.next_tokens` lists; None where it gives the whole vocabulary."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """The tokens of `text` as it stands in an answer, after a context; no special tokens, not the end."""
+        ...
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The text of an answer's tokens. Bytes that are no whole character become U+FFFD; ends are left out."""
+        ...
+
+    def read(self, contexts: Sequence[Context]) -> Reading:
+        """Read the contexts. Raises InputError for none or one too long, BackendError when the model fails."""
+        ...
+
+    def close(self) -> None:
+        """Free the model. Idempotent; a later reading may load it again."""
         ...

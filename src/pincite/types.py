@@ -25,6 +25,8 @@ __all__ = [
     "Generation",
     "Heading",
     "Hit",
+    "Marginal",
+    "Marginalization",
     "Message",
     "MetadataValue",
     "Page",
@@ -177,6 +179,8 @@ class Passage:
     legs: Mapping[str, Hit] = field(default_factory=dict)  #: the same chunk's hit in each stage that found it
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
     found: tuple[tuple[int, int], ...] = ()  #: spans of the chunks that were found, where `chunk` is a wider span
+    prior: float | None = None  #: p(z|x), the retriever's confidence among the passages read; None: not marginalized
+    posterior: float | None = None  #: p(z|x,y), after the answer; the retriever's confidence and the reader's together
 
     @property
     def location(self) -> str:
@@ -225,10 +229,38 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One generated token. `logprob` is the natural logarithm of its probability, None where not given."""
+    """One generated token. `logprob` is the natural logarithm of its probability, None where not given.
+
+    Where passages were marginalized, the probability is that of the mixture.
+    """
 
     text: str
     logprob: float | None = None
+    posterior: tuple[float, ...] = ()  #: share of each passage, in their order: p(z|x,y≤i); sums to 1
+    baseline: float | None = None  #: natural log-probability of the same token without any passage
+
+
+Marginalization: TypeAlias = Literal["token", "sequence"]
+"""RAG-Token or RAG-Sequence, of Lewis et al. 2020, section 2.1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marginal:
+    """The passages as a latent variable: what each was worth before the answer and after it."""
+
+    mode: Marginalization
+    logprob: float  #: natural logarithm of p(y|x), the end of the answer included
+    priors: tuple[float, ...]  #: p(z|x) of each passage that was read; sums to 1
+    posteriors: tuple[float, ...]  #: p(z|x,y) of each; sums to 1
+    certainty: str  #: ``exact``, ``certified`` or ``approximate (mass ≤ ε)``, see `pincite.marginalize`
+    baseline: float | None = None  #: natural log-probability of the same answer without any passage
+
+    @property
+    def probability(self) -> float:
+        """p(y|x), in [0, 1]."""
+        from math import exp
+
+        return min(1.0, exp(self.logprob))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +274,7 @@ class Generation:
     model: str = ""
     sources: tuple[int, ...] = ()  #: indices into `Prompt.passages`, best first
     parts: tuple[tuple[int, int], ...] = ()  #: spans of `text` that stand for themselves, one for each of `sources`
+    marginal: Marginal | None = None  #: its priors and posteriors are of the first passages of the prompt, in order
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +311,13 @@ class Answer:
     model: str = ""
     warnings: tuple[str, ...] = ()  #: unknown citation numbers, passages over budget, degraded stages
     timings: Mapping[str, float] = field(default_factory=dict)  #: seconds per stage
+    tokens: tuple[Token, ...] = ()  #: as the generator wrote them, before citations were added; empty where it gives none
+    marginal: Marginal | None = None  #: None where the passages were not marginalized
+
+    @property
+    def probability(self) -> float | None:
+        """p(y|x) of the answer, summed over the passages; None where they were not marginalized."""
+        return None if self.marginal is None else self.marginal.probability
 
 
 @dataclass(frozen=True, slots=True)

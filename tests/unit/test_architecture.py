@@ -17,13 +17,15 @@ ROOT = Path(pincite.__file__).parent
 LAYERS = (
     ("types", "errors", "analysis", "coverage", "blocks", "sentences"),
     ("protocols", "words", "markers", "sources"),
-    ("claims", "fusion", "assemble"),
+    ("claims", "fusion", "assemble", "marginalize"),
+    # Below the generators, which answer with them.
+    ("scorers",),
     ("loaders", "chunkers", "encoders", "store", "generators", "retrieve", "reading", "citations"),
     # Above the parts they reuse: a cross-encoder runs in the encoders' runtimes and reads what they read.
     ("rerankers",),
     ("identity", "indexing"),
     ("pipeline",),
-    ("evaluation",),
+    ("evaluation", "lab"),
     ("config",),
     ("build",),
     ("cli",),
@@ -49,7 +51,7 @@ SHARED = {
         "search",
         "visible",
     },
-    "generators": {"gemma"},
+    "generators": {"few_shot", "gemma"},
     "rerankers": {"ordering"},
 }
 

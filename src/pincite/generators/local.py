@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import math
 import os
-import re
 import secrets
 import shutil
 import tempfile
@@ -23,65 +22,21 @@ from typing import Any
 
 from pincite.errors import BackendError, ConfigError, InputError, MissingExtraError
 from pincite.generators import gemma
-from pincite.sentences import sentence_spans
+from pincite.generators.few_shot import (
+    EXAMPLES,
+    NOT_STATED,
+    Example,
+    FewShotFrame,
+    cut,
+    flatten,
+    is_answer,
+    reading_window,
+    support,
+)
 from pincite.types import Generation, Prompt, Token
-from pincite.words import all_words, content_words, idf, overlap
+from pincite.words import all_words, content_words, overlap
 
 __all__ = ["EXAMPLES", "NOT_STATED", "Example", "LocalGenerator", "Reading", "choose"]
-
-NOT_STATED = "not stated"
-"""What a worked example answers where its passage does not hold the answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Example:
-    """One worked example of the prompt."""
-
-    passage: str
-    question: str
-    answer: str
-
-
-# Invented facts, so that no answer can be known from elsewhere. Short spans copied from the passage, of several kinds
-# (number, name, matter, reason, year), because the model imitates their form; one that the passage does not answer.
-EXAMPLES: tuple[Example, ...] = (
-    Example(
-        "The Lindholm lighthouse was built in 1871 by the engineer Marta Oksanen on the northern tip of Varr island. "
-        "It stands 34 metres tall, and its lamp can be seen from 20 nautical miles away.",
-        "How tall is the Lindholm lighthouse?",
-        "34 metres",
-    ),
-    Example(
-        "The Treaty of Ossen, signed in 1648, ended eleven years of war between the two duchies. Its text was drafted "
-        "by the jurist Pieter Vaal, and it left the river tolls with the northern duchy until 1702.",
-        "Who wrote the text of the Treaty of Ossen?",
-        "Pieter Vaal",
-    ),
-    Example(
-        "Members may borrow up to six books at a time. Loans last three weeks and can be renewed twice, unless another "
-        "member is waiting for the book.",
-        "What is the fine for a damaged cover?",
-        NOT_STATED,
-    ),
-    Example(
-        "Cells of the plant store starch in small bodies called amyloplasts. When light falls, the starch is broken "
-        "down into sugar, which the roots use overnight.",
-        "What is starch broken down into?",
-        "sugar",
-    ),
-    Example(
-        "In spring the council of Brennick appointed Teresa Alvim as harbour master. She took over from Jonas Reyle, "
-        "who had resigned because of a dispute over mooring fees.",
-        "Why did Jonas Reyle leave his post?",
-        "a dispute over mooring fees",
-    ),
-    Example(
-        "The club played its home matches at Fenner Park, a ground with 18,500 seats, until the stand burned down in "
-        "1987. It then moved to the Riverside Stadium.",
-        "When did the stand at Fenner Park burn down?",
-        "1987",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,48 +66,14 @@ class Reading:
         return self.mean_logprob - rank_weight * math.log(self.passage + 1) + overlap_weight * self.overlap
 
 
-_YES_OR_NO = frozenset(all_words("yes no"))
-
-
 def choose(question: str, readings: Sequence[Reading], *, least_support: float = 0.5) -> list[Reading]:
     """The readings that answer `question`, best first by `Reading.score`; ties go to the earlier passage.
 
-    Left out are readings that are empty, that say `NOT_STATED`, that repeat the question (every word of the answer
-    is in it), that say yes or no (a model of this size says either to anything, and no sentence can be held against
-    the word), and those of whose words less than `least_support` stand in their passage: they were not read there.
+    Left out are readings that are no answers (`pincite.generators.few_shot.is_answer`), and those of whose words less
+    than `least_support` stand in their passage: they were not read there.
     """
-    asked = set(all_words(question))
-    kept = []
-    for reading in readings:
-        words = all_words(reading.text)
-        if not words or " ".join(words).startswith(" ".join(all_words(NOT_STATED))) or asked.issuperset(words):
-            continue
-        if words[0] in _YES_OR_NO:
-            continue
-        if reading.support >= least_support:
-            kept.append(reading)
+    kept = [r for r in readings if is_answer(question, r.text) and r.support >= least_support]
     return sorted(kept, key=lambda reading: -reading.score())
-
-
-# Text that a tokenizer may take for one of its control tokens: <eos>, <|im_end|>, </s>, [INST].
-_CONTROL = re.compile(r"([<\[])(?=(?:\|[^<>|\s]+\||/?[\w:|-]+)[>\]])")
-_UNSEEN = re.compile(
-    "[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\uffff]+"
-)
-
-
-def _flatten(text: str) -> str:
-    """One line, without invisible characters and without what a tokenizer takes for a control token.
-
-    The frame of the prompt is made of line breaks. Text that has none cannot forge it, and every visible word of
-    an honest text is still there.
-    """
-    return _CONTROL.sub(r"\1 ", " ".join(_UNSEEN.sub(" ", text).split()))
-
-
-def _cost(text: str) -> int:
-    """An estimate of the tokens of `text`: a quarter of its UTF-8 bytes, near for Latin letters and for CJK alike."""
-    return (len(text.encode("utf-8", "replace")) + 3) // 4
 
 
 #: Added to a token's logit, so that it is chosen: over all others; over those that a grammar admits as well.
@@ -206,6 +127,7 @@ class LocalGenerator:
         self.n_passages = n_passages
         self.window_tokens = window_tokens
         self.examples = tuple(examples)
+        self._frame = FewShotFrame(self.examples, window_tokens)
         self._lock = threading.Lock()
         self._server: Any = None
         self._primed = False
@@ -266,10 +188,10 @@ class LocalGenerator:
 
     def read(self, question: str, texts: Sequence[str]) -> list[Reading]:
         """One reading of each of the first `n_passages` texts that is not blank, in the order given."""
-        asked = _flatten(question)
+        asked = flatten(question)
         readings = []
         for index, text in enumerate(texts[: self.n_passages]):
-            if window := self._window(question, text):
+            if window := reading_window(question, text, self.window_tokens):
                 reading = self._read(asked, window)
                 readings.append(replace(reading, passage=index))
         return readings
@@ -336,33 +258,8 @@ class LocalGenerator:
         self._cutting = (text, ids)
         return ids
 
-    def _window(self, question: str, text: str) -> str:
-        """The sentences of `text` to read, on one line; the whole text where it is short enough."""
-        if _cost(text) <= self.window_tokens:
-            return _flatten(text)
-        sentences = [line for start, end in sentence_spans(text) if (line := _flatten(text[start:end]))]
-        if not sentences:
-            return ""
-        costs = [_cost(sentence) for sentence in sentences]
-        words = [content_words(sentence) for sentence in sentences]
-        weights, asked = idf(words), content_words(question)
-        best, span = -1.0, (0, 1)
-        for first in range(len(sentences)):
-            last = first + 1
-            room = self.window_tokens - costs[first]
-            while last < len(sentences) and costs[last] <= room:
-                room -= costs[last]
-                last += 1
-            shared = overlap(asked, {word for own in words[first:last] for word in own}, weights)
-            if shared > best + 1e-9:  # the earliest of equals
-                best, span = shared, (first, last)
-        window = " ".join(sentences[slice(*span)])
-        if _cost(window) > self.window_tokens:  # one long sentence
-            window = _cut(window, self.window_tokens / _cost(window))
-        return window
-
     def _read(self, question: str, window: str) -> Reading:
-        prefix = self._prefix()
+        prefix = self._frame.opening
         with self._lock:
             server = self._loaded()
             # What is left of the last prompt beyond the examples is forgotten first. Otherwise a passage that begins
@@ -370,7 +267,7 @@ class LocalGenerator:
             _complete(server, {"prompt": prefix, "max_tokens": 1})
             while (reply := _complete_within(server, self._body(prefix, window, question), self.n_ctx)) is None:
                 # The estimate was too low for this text: less of it, until the model's own count fits.
-                window = _cut(window, 0.8)
+                window = cut(window, 0.8)
                 if not window:
                     raise BackendError(
                         f"the question does not fit the local model's context of {self.n_ctx} tokens; "
@@ -386,10 +283,6 @@ class LocalGenerator:
             "logprobs": 10,
         }
 
-    def _prefix(self) -> str:
-        shown = (f"Passage: {e.passage}\nQuestion: {e.question}\nAnswer: {e.answer}\n\n" for e in self.examples)
-        return "".join(shown) + "Passage:"
-
     def _loaded(self, *, primed: bool = True) -> Any:
         """The running model, with the examples computed if `primed`. The caller holds the lock."""
         if self._server is None:
@@ -399,7 +292,7 @@ class LocalGenerator:
             # Computes the examples once. The second request computes their last token as every later one will; the
             # first uses nothing of what was read before, whose end might be computed otherwise.
             for cached in (False, True):
-                _complete(self._server, {"prompt": self._prefix(), "max_tokens": 1, "cache_prompt": cached})
+                _complete(self._server, {"prompt": self._frame.opening, "max_tokens": 1, "cache_prompt": cached})
             self._primed = True
         return self._server
 
@@ -451,14 +344,6 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _cut(text: str, share: float) -> str:
-    """About the first `share` of `text`, not ending within a word where it has spaces."""
-    kept = text[: max(0, int(len(text) * share))]
-    if len(kept) < len(text) and " " in kept and not text[len(kept)].isspace():
-        kept = kept.rpartition(" ")[0]
-    return kept.strip()
-
-
 def _literal(text: str) -> str:
     """`text` as a literal of llama.cpp's grammars."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n").replace("\r", "\\r")
@@ -493,14 +378,13 @@ def _reading(reply: dict[str, Any], question: str, window: str) -> Reading:
     opening = f" {NOT_STATED.split()[0]}"
     tokens = _tokens(content)
     text = "".join(token.text for token in tokens)
-    present, answer = set(all_words(window)), all_words(text)
     return Reading(
         passage=0,
         text=text,
         tokens=tokens,
         finish_reason=str(choice["finish_reason"]),
-        support=sum(word in present for word in answer) / len(answer) if answer else 0.0,
-        overlap=overlap(content_words(question), present),
+        support=support(text, window),
+        overlap=overlap(content_words(question), set(all_words(window))),
         abstain_logprob=max((t["logprob"] for t in first if t["token"] == opening), default=-math.inf),
         prompt_tokens=int(reply["usage"]["prompt_tokens"]),
         cached_tokens=int(reply["timings"]["cache_n"]),
