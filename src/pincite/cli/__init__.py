@@ -16,6 +16,7 @@ from pincite.cli.config import config
 from pincite.cli.demo import demo
 from pincite.cli.doctor import doctor
 from pincite.cli.evaluate import app as evaluate
+from pincite.cli.lab import lab
 from pincite.cli.listing import list_documents
 from pincite.cli.make import make
 from pincite.cli.optimize import optimize
@@ -70,6 +71,7 @@ app.command("demo")(demo)
 evaluate.command("make")(make)
 app.add_typer(evaluate, name="eval")
 app.command("tune")(tune)
+app.command("lab")(lab)
 
 
 def main() -> None:

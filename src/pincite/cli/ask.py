@@ -15,6 +15,7 @@ from pincite.cli.common import (
     console,
     open_index,
     parse_where,
+    plain,
     print_json,
     read_settings,
     short_path,
@@ -39,12 +40,27 @@ def ask(
     question: Annotated[str, typer.Argument(help="The question.")],
     model: Annotated[
         str | None,
-        typer.Option("--model", metavar="NAME", help="extractive, local, local:PATH, openai:NAME, ollama:NAME."),
+        typer.Option(
+            "--model",
+            metavar="NAME",
+            help="extractive, local, local:PATH, transformers:NAME, fid:NAME, openai:NAME, ollama:NAME.",
+        ),
     ] = None,
     base_url: Annotated[
         str | None, typer.Option("--base-url", help="Address of an OpenAI-compatible endpoint.")
     ] = None,
     k: Annotated[int | None, typer.Option("-k", "--k", min=1, help="How many passages to answer from.")] = None,
+    marginalize: Annotated[
+        str | None,
+        typer.Option(
+            "--marginalize",
+            metavar="MODE",
+            help="token or sequence: read every passage apart and sum over them (RAG-Token, RAG-Sequence). none; auto.",
+        ),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show which passage made the model say each word, and how sure it is.")
+    ] = False,
     where: WhereOption = None,
     store: StoreOption = None,
     config: ConfigOption = None,
@@ -56,7 +72,9 @@ def ask(
     """
     from pincite.types import Answer
 
-    settings = read_settings(store, config, answer_model=model, answer_base_url=base_url, answer_passages=k)
+    settings = read_settings(
+        store, config, answer_model=model, answer_base_url=base_url, answer_passages=k, answer_marginalize=marginalize
+    )
     answer: Answer | None = None
     with open_index(settings) as pincite:
         for piece in pincite.stream(question, where=parse_where(where)):
@@ -67,10 +85,14 @@ def ask(
                 sys.stdout.flush()
     assert answer is not None
     if as_json:
-        print_json(answer)
+        print_json({**plain(answer), "probability": answer.probability})
     else:
         sys.stdout.write("\n")
         print_sources(console(), answer)
+        if explain:
+            from pincite.cli.explain import print_explanation
+
+            print_explanation(console(), answer)
     if answer.abstained:
         raise typer.Exit(1)
 
