@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pincite.config import ChunkSettings, Settings, load_settings
 from pincite.errors import ConfigError
@@ -16,7 +17,7 @@ from pincite.pipeline import Options, Pipeline
 from pincite.protocols import StoreHeader
 
 if TYPE_CHECKING:
-    from pincite.protocols import Chunker, Encoder, Generator, Loader, Reranker, Store
+    from pincite.protocols import Chunker, Encoder, Generator, Loader, Reranker, Store, TokenScorer
     from pincite.rerankers.likelihood import LikelihoodModel
     from pincite.store.edge import EdgeStore
     from pincite.store.plan import IndexOptions
@@ -28,9 +29,11 @@ __all__ = [
     "build_generator",
     "build_loaders",
     "build_reranker",
+    "build_scorer",
     "cache_folder",
     "chunk_recipe",
     "index_options",
+    "marginalization",
     "reindex",
 ]
 
@@ -291,9 +294,12 @@ def _likelihood_model(settings: Settings, name: str) -> LikelihoodModel:
 
 
 def build_generator(settings: Settings, encoder: Encoder) -> Generator:
-    """The generator that `answer.model` names; no model is loaded and nothing is contacted yet."""
+    """The generator that `answer.model` and `answer.marginalize` name; nothing is loaded or contacted yet."""
     chosen = settings.answer
     kind, _, name = chosen.model.partition(":")
+    mode = marginalization(settings)
+    if (kind in ("transformers", "fid") and name) or mode != "none":
+        return _scoring_generator(settings, kind, mode)
     if kind == "extractive" and not name:
         from pincite.generators.extractive import ExtractiveGenerator
 
@@ -306,21 +312,105 @@ def build_generator(settings: Settings, encoder: Encoder) -> Generator:
     if kind in ("openai", "ollama") and name:
         from pincite.generators.openai import OpenAIGenerator
 
-        if kind == "openai" and chosen.base_url is None and chosen.api_key is None:
-            raise ConfigError("openai:NAME needs a key: set OPENAI_API_KEY, or answer.base_url for another endpoint")
         return OpenAIGenerator(
             name,
-            chosen.base_url or (_OLLAMA if kind == "ollama" else _OPENAI),
-            # Ollama asks for none, and a key of somebody else's is not for it to see.
-            api_key=chosen.api_key.get_secret_value() if chosen.api_key and kind == "openai" else None,
+            _endpoint(settings, kind),
+            api_key=_key(settings, kind),
             provider=kind,
             timeout=chosen.timeout,
             max_tokens=chosen.max_tokens,
             temperature=chosen.temperature,
         )
-    raise ConfigError(
-        f"answer.model {chosen.model!r} is not known; there are: extractive, local, local:PATH, "
-        "openai:NAME, ollama:NAME"
+    raise _unknown_model(settings)
+
+
+def marginalization(settings: Settings) -> Literal["none", "token", "sequence"]:
+    """`answer.marginalize`, with ``auto`` made what it stands for: see docs/decisions/0015."""
+    chosen = settings.answer
+    kind = chosen.model.partition(":")[0]
+    if chosen.marginalize != "auto":
+        return chosen.marginalize
+    if kind == "local":  # where the library that gives whole distributions is not to be had, it reads as before
+        return "token" if find_spec("cyllama") else "none"
+    return "token" if kind == "transformers" else "none"
+
+
+def _scoring_generator(settings: Settings, kind: str, mode: Literal["none", "token", "sequence"]) -> Generator:
+    """A generator on a model whose tokens are scored."""
+    from pincite.generators.few_shot import FewShotFrame
+    from pincite.generators.marginal import MarginalGenerator
+    from pincite.generators.scored import Frame, QuestionContextFrame
+    from pincite.generators.together import TogetherGenerator
+
+    chosen = settings.answer
+    if kind == "fid" and chosen.marginalize in ("token", "sequence"):
+        raise ConfigError("fid:NAME fuses the passages in its decoder; there is nothing left to marginalize")
+    scorer = build_scorer(settings)
+    # An encoder-decoder was trained on question and passage; only a base model needs worked examples.
+    frame: Frame = QuestionContextFrame() if getattr(scorer, "encodes", False) else FewShotFrame()
+    if kind == "fid" or mode == "none":
+        return TogetherGenerator(scorer, fused=kind == "fid", frame=frame, n_passages=chosen.passages)
+    return MarginalGenerator(
+        scorer,
+        mode,
+        frame=frame,
+        n_passages=chosen.passages,
+        temperature=chosen.prior_temperature,
+        fused_by=settings.search.fusion,
+    )
+
+
+def build_scorer(settings: Settings) -> TokenScorer:
+    """The model of `answer.model`, as one whose tokens are scored; nothing is loaded or contacted yet."""
+    kind, _, name = settings.answer.model.partition(":")
+    if kind == "local":
+        from pincite.generators import gemma
+        from pincite.scorers.llama import LlamaScorer
+
+        rows = settings.answer.passages
+        if name:
+            return LlamaScorer(Path(name).expanduser(), max_rows=rows)
+        cache = gemma.default_cache_dir(os.environ)
+        return LlamaScorer(lambda: gemma.locate(cache), name="local:gemma-3-270m", max_rows=rows)
+    if kind in ("openai", "ollama") and name:
+        from pincite.scorers.endpoint import EndpointScorer
+
+        return EndpointScorer(
+            name, _endpoint(settings, kind), api_key=_key(settings, kind), timeout=settings.answer.timeout
+        )
+    if kind == "transformers" and name:
+        from pincite.scorers.choose import choose_scorer
+
+        return choose_scorer(name)
+    if kind == "fid" and name:
+        from pincite.scorers.fusion_in_decoder import FusionInDecoderScorer
+
+        return FusionInDecoderScorer(name)
+    if kind == "extractive":
+        raise ConfigError(
+            "the extractive generator picks sentences and gives tokens no probability, so passages cannot be "
+            "marginalized; choose a model: answer.model = local, local:PATH, transformers:NAME or openai:NAME"
+        )
+    raise _unknown_model(settings)
+
+
+def _endpoint(settings: Settings, kind: str) -> str:
+    chosen = settings.answer
+    if kind == "openai" and chosen.base_url is None and chosen.api_key is None:
+        raise ConfigError("openai:NAME needs a key: set OPENAI_API_KEY, or answer.base_url for another endpoint")
+    return chosen.base_url or (_OLLAMA if kind == "ollama" else _OPENAI)
+
+
+def _key(settings: Settings, kind: str) -> str | None:
+    # Ollama asks for none, and a key of somebody else's is not for it to see.
+    key = settings.answer.api_key
+    return key.get_secret_value() if key and kind == "openai" else None
+
+
+def _unknown_model(settings: Settings) -> ConfigError:
+    return ConfigError(
+        f"answer.model {settings.answer.model!r} is not known; there are: extractive, local, local:PATH, "
+        "transformers:NAME, fid:NAME, openai:NAME, ollama:NAME"
     )
 
 

@@ -223,7 +223,20 @@ class AnswerSettings(_Section):
     model: str = Field(
         "extractive",
         description="`extractive` (sentences of the documents, no model), `local` (Gemma 3 270M, in this process), "
-        "`local:PATH` of a GGUF file, `openai:NAME` or `ollama:NAME`.",
+        "`local:PATH` of a GGUF file, `transformers:NAME` or `fid:NAME` of a hub or a folder, `openai:NAME` or "
+        "`ollama:NAME`.",
+    )
+    marginalize: Literal["auto", "none", "token", "sequence"] = Field(
+        "auto",
+        description="How the passages are weighed: `token` (RAG-Token) or `sequence` (RAG-Sequence) sum the answer's "
+        "probability over the passages, each read apart; `none` does not; `auto` is what was measured to be better "
+        "for the model: `token` for `local`, `token` for `transformers`, else `none`.",
+    )
+    prior_temperature: float | None = Field(
+        None,
+        gt=0,
+        description="Of the softmax that makes retrieval scores the passages' prior; unset: calibrated for the stage "
+        "that gave the scores.",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible endpoint.")
     api_key: SecretStr | None = Field(None, description="Its key; better given as OPENAI_API_KEY in the environment.")

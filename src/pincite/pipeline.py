@@ -31,6 +31,7 @@ from pincite.types import (
     FileOutcome,
     Filter,
     Generation,
+    Marginal,
     Prompt,
     SearchResult,
     StoredDocument,
@@ -387,6 +388,11 @@ class Pipeline:
             pieces.append(piece)
             yield piece
         text = "".join(pieces) if generator.cites else generation.text if generation.parts else generation.text.strip()
+        passages = weighed(prompt.passages, generation.marginal)
+        if generation.marginal is not None and generation.marginal.certainty.startswith("approximate"):
+            warnings.append(
+                f"the endpoint lists too few tokens to prove the words of this answer: {generation.marginal.certainty}"
+            )
         timings["generate"] = time.perf_counter() - started
         warnings += [f"the model named a source [{n}] that it was not given; removed" for n in resolver.unknown]
         if generation.finish_reason == "length":
@@ -397,7 +403,7 @@ class Pipeline:
                 question,
                 text,
                 (),
-                prompt.passages,
+                passages,
                 abstained=True,
                 reason=INSUFFICIENT,
                 model=generator.name,
@@ -442,10 +448,12 @@ class Pipeline:
             question,
             text,
             tuple(citations),
-            prompt.passages,
+            passages,
             model=generator.name,
             warnings=tuple(warnings),
             timings=timings,
+            tokens=generation.tokens,
+            marginal=generation.marginal,
         )
 
     def _query_vector(self, query: str) -> Matrix:
@@ -527,6 +535,17 @@ def _passed_over(found: Found) -> FileOutcome:
     # A name that is not text (it is why some are passed over) is shown with escapes.
     name = os.fsencode(found.path.absolute()).decode("utf-8", "backslashreplace")
     return FileOutcome(name, "skipped", reason=found.reason, detail=found.detail)
+
+
+def weighed(passages: Sequence[Passage], marginal: Marginal | None) -> tuple[Passage, ...]:
+    """The passages with what each was worth before and after the answer."""
+    if marginal is None:
+        return tuple(passages)
+    worth = list(zip(marginal.priors, marginal.posteriors, strict=True))
+    return tuple(
+        replace(passage, prior=worth[i][0], posterior=worth[i][1]) if i < len(worth) else passage
+        for i, passage in enumerate(passages)
+    )
 
 
 def _in_order(citations: Sequence[Citation]) -> list[Citation]:

@@ -437,11 +437,12 @@ class Reading(Protocol):
         """
         ...
 
-    def score(self, continuations: Sequence[Sequence[int]]) -> list[Matrix]:
+    def score(self, continuations: Sequence[Sequence[int]], *, end: bool = False) -> list[Matrix]:
         """For each continuation the log-probabilities of its tokens after every row: shape (rows, its length).
 
-        The reading stays as it was. Minus infinity where a scorer that lists cannot know better than "not listed".
-        An empty continuation has shape (rows, 0).
+        With `end` one column more: that the answer ends there, which is the sum over `TokenScorer.ends`. The reading
+        stays as it was. Minus infinity where a scorer that lists cannot know better than "not listed". An empty
+        continuation has shape (rows, 0).
         """
         ...
 

@@ -311,7 +311,9 @@ class Answer:
     model: str = ""
     warnings: tuple[str, ...] = ()  #: unknown citation numbers, passages over budget, degraded stages
     timings: Mapping[str, float] = field(default_factory=dict)  #: seconds per stage
-    tokens: tuple[Token, ...] = ()  #: as the generator wrote them, before citations were added; empty where it gives none
+    tokens: tuple[
+        Token, ...
+    ] = ()  #: as the generator wrote them, before citations were added; empty where it gives none
     marginal: Marginal | None = None  #: None where the passages were not marginalized
 
     @property

@@ -160,12 +160,15 @@ def _asker(settings: Settings, seed: int) -> tuple[Asker, str]:
     from pincite.evaluation.making import ask_chat, ask_local
     from pincite.generators.local import LocalGenerator
 
-    if settings.answer.model.partition(":")[0] == "extractive":
+    kind = settings.answer.model.partition(":")[0]
+    if kind in ("extractive", "transformers", "fid"):
         raise ConfigError(
-            "`extractive` writes no questions: name a model with --model openai:NAME, ollama:NAME or local, "
+            f"`{kind}` writes no questions: name a model with --model openai:NAME, ollama:NAME or local, "
             "or type the questions yourself with --add"
         )
-    generator = build_generator(settings, build_encoder(settings))
+    # Questions are written, not answered: there are no passages to marginalize.
+    plain = settings.model_copy(update={"answer": settings.answer.model_copy(update={"marginalize": "none"})})
+    generator = build_generator(plain, build_encoder(settings))
     asker = ask_local(generator, seed) if isinstance(generator, LocalGenerator) else ask_chat(generator)
     return asker, generator.name
 

@@ -171,9 +171,13 @@ class FewShotFrame:
         """
         return (self.opening, f" {window}\n", f"Question: {flatten(question)}\nAnswer:")
 
+    def answer(self, text: str) -> str:
+        """An answer as it stands after the question."""
+        return f" {text.strip()}"
+
     def together(self, question: str, windows: Sequence[str]) -> Context:
         """Several passages in one context, each on a line of its own: what one prompt gives the model."""
-        return (self.opening, "".join(f" {window}\n" for window in windows), f"Question: {flatten(question)}\nAnswer:")
+        return (self.opening, *(f" {window}\n" for window in windows), f"Question: {flatten(question)}\nAnswer:")
 
     def without_passage(self, question: str) -> Context:
         """The same examples without their passages: what the model says of itself."""

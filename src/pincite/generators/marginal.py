@@ -1,0 +1,238 @@
+"""Answers in which the passages are a latent variable: RAG-Token and RAG-Sequence on any model that scores tokens.
+
+Every passage is read apart, and the retriever's confidence in it weighs what the model says after it. The probability
+of the answer is the sum over the passages: Lewis et al. 2020 (arXiv:2005.11401), section 2.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pincite.errors import InputError
+from pincite.generators.few_shot import FewShotFrame, is_answer, support
+from pincite.generators.scored import Frame, token_texts, windows
+from pincite.marginalize import decode, posterior, prior, rag_sequence, rag_token
+from pincite.types import Generation, Marginal, Prompt, Token
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pincite.marginalize.decode import Decoded
+    from pincite.protocols import TokenScorer
+    from pincite.retrieve import Fusion
+    from pincite.types import Marginalization, Passage
+
+    Array = NDArray[np.float64]
+
+__all__ = ["MarginalGenerator"]
+
+#: Passages whose posterior is below this share of the greatest are not called sources of an answer.
+_SOURCE_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question whose passages have been read."""
+
+    log_prior: Array
+    windows: tuple[str, ...]
+    places: tuple[int, ...]  #: index of each window's passage in the prompt
+
+
+class MarginalGenerator:
+    """Reads every passage apart and answers by the mixture of the readings, weighed by the retriever's confidence.
+
+    Parameters
+        scorer: the model.
+        mode: ``token`` (each token by the mixture) or ``sequence`` (whole answers by the mixture).
+        frame: how a passage and a question are put to the model.
+        n_passages: how many passages are read, from the first.
+        max_tokens: of an answer.
+        beams: of the search for each passage's candidates (``sequence``), or over the mixture (``token``).
+        temperature: of the prior; None is the one calibrated for the stage that scored the passages.
+        fused_by: the rule that gave the scores of the stage ``fused``.
+        baseline: also say what the answer's probability is without any passage.
+
+    ``token`` gives the answer that greedy search finds in the mixture (beam search with more than one beam);
+    ``sequence`` decodes thoroughly: the candidates of every passage, each scored under every passage.
+    """
+
+    cites = False
+
+    def __init__(
+        self,
+        scorer: TokenScorer,
+        mode: Marginalization,
+        *,
+        frame: Frame | None = None,
+        n_passages: int = 5,
+        max_tokens: int = 32,
+        beams: int = 1,
+        temperature: float | None = None,
+        fused_by: Fusion = "zscore",
+        baseline: bool = True,
+        least_support: float = 0.5,
+    ) -> None:
+        if mode not in ("token", "sequence"):
+            raise InputError(f"mode must be token or sequence, got {mode!r}")
+        self.scorer = scorer
+        self.mode: Marginalization = mode
+        self.frame: Frame = frame or FewShotFrame()
+        self.n_passages = n_passages
+        self.max_tokens = max_tokens
+        self.beams = beams
+        self.temperature = temperature
+        self.fused_by = fused_by
+        self.baseline = baseline
+        self.least_support = least_support
+
+    @property
+    def name(self) -> str:
+        """The model's name and how its readings are put together: ``local:gemma-3-270m, RAG-Token``."""
+        return f"{self.scorer.name}, RAG-{self.mode.title()}"
+
+    def close(self) -> None:
+        """Free the model. Idempotent."""
+        self.scorer.close()
+
+    def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
+        """The tokens of the answer, then the whole, whose `Generation.marginal` says what each passage was worth.
+
+        Tokens are known only once the answer is: one that no passage it came from supports is not given (empty text,
+        finish reason ``no-answer``). Raises BackendError when the model fails, InputError for a question too long.
+        """
+        asked = self._asked(prompt.question, prompt.passages)
+        if asked is None:
+            yield Generation("", finish_reason="no-answer", model=self.name)
+            return
+        for decoded in self._decode(prompt.question, asked):
+            text = self.scorer.decode(decoded.tokens).strip()
+            if sources := self._sources(prompt.question, text, decoded, asked):
+                generation = self._generation(prompt, asked, decoded, sources)
+                yield from generation.tokens
+                yield generation
+                return
+        yield Generation("", finish_reason="no-answer", model=self.name)
+
+    def answer_logprob(self, question: str, passages: Sequence[Passage], answer: str) -> float:
+        """Log p(y|x) of `answer`, its end included, summed over the passages in this generator's mode.
+
+        Minus infinity where no passage can be read. Raises InputError for an answer without words.
+        """
+        if not answer.strip():
+            raise InputError("the answer to be scored is empty")
+        asked = self._asked(question, passages)
+        if asked is None:
+            return -math.inf
+        rows = self.answer_row_logprobs(question, asked.windows, answer)
+        if self.mode == "sequence":
+            return float(rag_sequence.sequence_logprob(asked.log_prior, rag_sequence.totals(rows)))
+        return float(rag_token.token_logprobs(asked.log_prior, rows).sum())
+
+    def answer_row_logprobs(self, question: str, windows: Sequence[str], answer: str) -> Array:
+        """Log-probabilities of the answer's tokens and its end after each window: shape (windows, tokens + 1)."""
+        reading = self.scorer.read([self.frame.context(question, window) for window in windows])
+        try:
+            return decode.score_answer(reading, self.scorer.encode(self.frame.answer(answer)), self.scorer.ends)
+        finally:
+            reading.close()
+
+    def _asked(self, question: str, passages: Sequence[Passage]) -> _Asked | None:
+        read = windows(self.frame, question, passages[: self.n_passages])
+        if not read:
+            return None
+        places = tuple(i for i, _ in read)
+        return _Asked(self._prior([passages[i] for i in places]), tuple(window for _, window in read), places)
+
+    def _prior(self, passages: Sequence[Passage]) -> Array:
+        """Log p(z|x): the softmax of the scores that put the passages in their order."""
+        ranks = self.fused_by == "rrf" and passages[0].hit.stage == "fused"
+        return prior.of_passages(passages, self.temperature, "rrf" if ranks else None)
+
+    def _decode(self, question: str, asked: _Asked) -> list[Decoded]:
+        """Answers, best first."""
+        contexts = [self.frame.context(question, window) for window in asked.windows]
+        ends, widest, prior_of = self.scorer.ends, self.scorer.widest, asked.log_prior
+        reading = self.scorer.read(contexts)
+        try:
+            if self.mode == "sequence":
+                return decode.thorough(
+                    reading,
+                    prior_of,
+                    ends,
+                    max_tokens=self.max_tokens,
+                    beams=self.beams,
+                    again=lambda: self.scorer.read(contexts),
+                    widest=widest,
+                )
+            if self.beams > 1:
+                return decode.beam(reading, prior_of, ends, beams=self.beams, max_tokens=self.max_tokens, widest=widest)
+            return [decode.greedy(reading, prior_of, ends, max_tokens=self.max_tokens, widest=widest)]
+        finally:
+            reading.close()
+
+    def _sources(self, question: str, text: str, decoded: Decoded, asked: _Asked) -> tuple[int, ...]:
+        """The passages that the answer came from, by posterior; none where it is no answer."""
+        if not is_answer(question, text):
+            return ()
+        shares = self._posterior(decoded, asked.log_prior)
+        least = _SOURCE_SHARE * float(shares.max())
+        return tuple(
+            asked.places[row]
+            for row in (-shares).argsort(kind="stable")
+            if shares[row] >= least and support(text, asked.windows[row]) >= self.least_support
+        )
+
+    def _posterior(self, decoded: Decoded, log_prior: Array) -> Array:
+        return posterior.answer_posterior(self.mode, log_prior, decoded.row_logprobs)
+
+    def _generation(self, prompt: Prompt, asked: _Asked, decoded: Decoded, sources: tuple[int, ...]) -> Generation:
+        import numpy as np
+
+        running = posterior.running_posterior if self.mode == "sequence" else posterior.token_posterior
+        count = len(decoded.tokens)
+        shares = running(asked.log_prior, decoded.row_logprobs)[:count]
+        mixed = decoded.token_logprobs[:count]
+        bare = self._baseline(prompt.question, decoded)
+        tokens = token_texts(self.scorer, decoded.tokens, mixed, self._spread(shares, asked, prompt), bare)
+        return Generation(
+            text="".join(token.text for token in tokens),
+            tokens=tokens,
+            finish_reason="stop" if decoded.finish == "end" else "length",
+            usage={"completion_tokens": count, "passages": len(asked.windows)},
+            model=self.name,
+            sources=sources,
+            marginal=Marginal(
+                mode=self.mode,
+                logprob=decoded.logprob,
+                priors=tuple(self._spread(np.exp(asked.log_prior)[None], asked, prompt)[0].tolist()),
+                posteriors=tuple(
+                    self._spread(self._posterior(decoded, asked.log_prior)[None], asked, prompt)[0].tolist()
+                ),
+                certainty=str(decoded.certainty),
+                baseline=None if bare is None else float(bare.sum()),
+            ),
+        )
+
+    def _spread(self, shares: Array, asked: _Asked, prompt: Prompt) -> Array:
+        """Columns for every passage offered, 0 for those that held nothing to read."""
+        import numpy as np
+
+        spread = np.zeros((len(shares), min(self.n_passages, len(prompt.passages))))
+        spread[:, asked.places] = shares
+        return spread
+
+    def _baseline(self, question: str, decoded: Decoded) -> Array | None:
+        """Log-probabilities of the answer's tokens, and of its end where that is scored, without any passage."""
+        if not self.baseline:
+            return None
+        reading = self.scorer.read([self.frame.without_passage(question)])
+        try:
+            scored: Array = decode.score_answer(reading, decoded.tokens, self.scorer.ends)[0]
+        finally:
+            reading.close()
+        return scored[: len(decoded.token_logprobs)]
