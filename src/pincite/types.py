@@ -35,6 +35,7 @@ __all__ = [
     "Qrels",
     "Run",
     "SearchResult",
+    "SentenceShares",
     "StoredDocument",
     "Token",
     "Verdict",
@@ -245,6 +246,15 @@ Marginalization: TypeAlias = Literal["token", "sequence"]
 
 
 @dataclass(frozen=True, slots=True)
+class SentenceShares:
+    """What each passage was worth for one sentence of an answer."""
+
+    start: int  #: into the text that the generator wrote
+    end: int
+    posteriors: tuple[float, ...]  #: sums to 1
+
+
+@dataclass(frozen=True, slots=True)
 class Marginal:
     """The passages as a latent variable: what each was worth before the answer and after it."""
 
@@ -254,6 +264,7 @@ class Marginal:
     posteriors: tuple[float, ...]  #: p(z|x,y) of each; sums to 1
     certainty: str  #: ``exact``, ``certified`` or ``approximate (mass ≤ ε)``, see `pincite.marginalize`
     baseline: float | None = None  #: natural log-probability of the same answer without any passage
+    sentences: tuple[SentenceShares, ...] = ()  #: the same for each sentence of `Generation.text`
 
     @property
     def probability(self) -> float:
@@ -311,9 +322,7 @@ class Answer:
     model: str = ""
     warnings: tuple[str, ...] = ()  #: unknown citation numbers, passages over budget, degraded stages
     timings: Mapping[str, float] = field(default_factory=dict)  #: seconds per stage
-    tokens: tuple[
-        Token, ...
-    ] = ()  #: as the generator wrote them, before citations were added; empty where it gives none
+    tokens: tuple[Token, ...] = ()  #: as the generator wrote them, without citation markers; empty where it has none
     marginal: Marginal | None = None  #: None where the passages were not marginalized
 
     @property

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from pincite.errors import InputError
 from pincite.generators.few_shot import FewShotFrame, is_answer, support
-from pincite.generators.scored import Frame, token_texts, windows
+from pincite.generators.scored import Frame, pieces, sentence_tokens, token_texts, windows
 from pincite.marginalize import decode, posterior, prior, rag_sequence, rag_token
-from pincite.types import Generation, Marginal, Prompt, Token
+from pincite.types import Generation, Marginal, Prompt, SentenceShares, Token
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,38 +193,35 @@ class MarginalGenerator:
     def _generation(self, prompt: Prompt, asked: _Asked, decoded: Decoded, sources: tuple[int, ...]) -> Generation:
         import numpy as np
 
-        running = posterior.running_posterior if self.mode == "sequence" else posterior.token_posterior
-        count = len(decoded.tokens)
-        shares = running(asked.log_prior, decoded.row_logprobs)[:count]
-        mixed = decoded.token_logprobs[:count]
+        offered = min(self.n_passages, len(prompt.passages))
+        rows, count = decoded.row_logprobs, len(decoded.tokens)
         bare = self._baseline(prompt.question, decoded)
-        tokens = token_texts(self.scorer, decoded.tokens, mixed, self._spread(shares, asked, prompt), bare)
+        written = pieces(self.scorer, decoded.tokens)
+        shares = _spread(decoded.posteriors[:count], asked.places, offered)
+        tokens = token_texts(written, decoded.token_logprobs, shares, bare)
         return Generation(
             text="".join(token.text for token in tokens),
             tokens=tokens,
-            finish_reason="stop" if decoded.finish == "end" else "length",
+            finish_reason="stop" if decoded.ended else "length",
             usage={"completion_tokens": count, "passages": len(asked.windows)},
             model=self.name,
             sources=sources,
             marginal=Marginal(
                 mode=self.mode,
                 logprob=decoded.logprob,
-                priors=tuple(self._spread(np.exp(asked.log_prior)[None], asked, prompt)[0].tolist()),
-                posteriors=tuple(
-                    self._spread(self._posterior(decoded, asked.log_prior)[None], asked, prompt)[0].tolist()
-                ),
+                priors=_row(np.exp(asked.log_prior), asked.places, offered),
+                posteriors=_row(self._posterior(decoded, asked.log_prior), asked.places, offered),
                 certainty=str(decoded.certainty),
                 baseline=None if bare is None else float(bare.sum()),
+                sentences=tuple(
+                    SentenceShares(start, end, _row(self._span(asked, rows, first, stop), asked.places, offered))
+                    for start, end, first, stop in sentence_tokens(written)
+                ),
             ),
         )
 
-    def _spread(self, shares: Array, asked: _Asked, prompt: Prompt) -> Array:
-        """Columns for every passage offered, 0 for those that held nothing to read."""
-        import numpy as np
-
-        spread = np.zeros((len(shares), min(self.n_passages, len(prompt.passages))))
-        spread[:, asked.places] = shares
-        return spread
+    def _span(self, asked: _Asked, rows: Array, first: int, stop: int) -> Array:
+        return posterior.span_posterior(asked.log_prior, rows, first, stop, self.mode)
 
     def _baseline(self, question: str, decoded: Decoded) -> Array | None:
         """Log-probabilities of the answer's tokens, and of its end where that is scored, without any passage."""
@@ -236,3 +233,16 @@ class MarginalGenerator:
         finally:
             reading.close()
         return scored[: len(decoded.token_logprobs)]
+
+
+def _spread(shares: Array, places: Sequence[int], offered: int) -> Array:
+    """Columns for every passage offered, 0 for those that held nothing to read."""
+    import numpy as np
+
+    spread = np.zeros((len(shares), offered))
+    spread[:, places] = shares
+    return spread
+
+
+def _row(shares: Array, places: Sequence[int], offered: int) -> tuple[float, ...]:
+    return tuple(_spread(shares[None], places, offered)[0].tolist())

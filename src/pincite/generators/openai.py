@@ -8,24 +8,18 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pincite.errors import BackendError, ConfigError, InputError
+from pincite.http_endpoint import HttpEndpoint, Problem, parse_object, server_message
 from pincite.types import Generation, Prompt, Token
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx
 
 __all__ = ["OpenAIGenerator", "server_sent_events"]
 
 _LOG = logging.getLogger(__name__)
-_RETRIED = frozenset({429, 500, 502, 503, 504})
-_MESSAGE_LIMIT = 300  #: characters of a server's own words that are shown
 _LINE_LIMIT = 1 << 20  #: bytes of one line of a stream; more is not an answer
 _LINE_END = re.compile(rb"\r\n|\n|\r(?!\Z)")  # a final "\r" may be half of "\r\n"
 _OPTIONAL = ("logprobs", "stream_options", "temperature")
@@ -80,15 +74,6 @@ class OpenAIGenerator:
         logprobs: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        parts = urlsplit(base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(
-                f"base_url must be an http or https address such as http://localhost:11434/v1, got {base_url!r}"
-            )
-        if "@" in parts.netloc or parts.query or parts.fragment:
-            raise ConfigError("base_url must not carry credentials, a query or a fragment; pass the key as api_key")
-        if api_key is not None and not (api_key.isascii() and api_key.strip().isprintable()):
-            raise ConfigError("api_key holds characters that cannot be sent in a header; copy it again")
         self.model = model
         self.base_url = base_url
         self.provider = provider
@@ -101,9 +86,19 @@ class OpenAIGenerator:
         self.max_retries = max_retries
         self.max_wait = max_wait
         self.logprobs = logprobs
-        self._api_key = api_key.strip() if api_key else ""
-        self._sleep = sleep
-        self._tls: ssl.SSLContext | None = None
+        self._http = HttpEndpoint(
+            self.name,
+            model,
+            base_url,
+            api_key=api_key,
+            api_key_variable=api_key_variable,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            read_timeout=read_timeout,
+            max_retries=max_retries,
+            max_wait=max_wait,
+            sleep=sleep,
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.model!r}, {self.base_url!r}, provider={self.provider!r})"
@@ -115,22 +110,6 @@ class OpenAIGenerator:
 
     def close(self) -> None:
         """Nothing is held between answers."""
-
-    @property
-    def _url(self) -> str:
-        return self.base_url.rstrip("/") + "/chat/completions"
-
-    def _tls_context(self) -> ssl.SSLContext:
-        """Made once: reading the certificates takes longer than a request to a server on the same machine."""
-        import ssl
-
-        import httpx
-
-        if self._tls is None:
-            # Plain http needs no certificates; a context without any trusts nobody, should it ever be asked.
-            secure = self.base_url.lower().startswith("https:")
-            self._tls = httpx.create_ssl_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        return self._tls
 
     def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
         """Tokens as the endpoint sends them, then the whole.
@@ -164,40 +143,18 @@ class OpenAIGenerator:
             "echo": True,
             "logprobs": 1,
         }
-        reply = self._post(self.base_url.rstrip("/") + "/completions", body)
+        with self._http.client() as client:
+            reply = self._http.post(self._http.url("completions"), body, client=client)
+        if isinstance(reply, Problem):
+            if reply.status in (400, 404, 405, 422, 501):
+                raise BackendError(f"{reply.error}; {_ECHO}")
+            raise reply.error
         choices = reply.get("choices")
         listed = choices[0].get("logprobs") if isinstance(choices, list) and choices else None
         scored = _prompt_logprobs(listed, len(context), len(text)) if isinstance(listed, dict) else []
         if not scored:
             raise BackendError(f"{self.name} at {self.base_url} gave no log-probabilities of the prompt; {_ECHO}")
         return scored
-
-    def _post(self, url: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The object that the endpoint answers with; tried again as `stream` does."""
-        import httpx
-
-        deadline = time.monotonic() + self.timeout
-        limits = httpx.Timeout(min(self.read_timeout, self.timeout), connect=min(self.connect_timeout, self.timeout))
-        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-        with httpx.Client(timeout=limits, headers=headers, verify=self._tls_context()) as client:
-            for attempt in range(self.max_retries + 1):
-                try:
-                    with client.stream("POST", url, json=body) as response:
-                        if response.status_code == 200:
-                            return _parse(self._body(response, deadline).decode("utf-8", "replace"), self.name)
-                        problem = self._problem(response, deadline)
-                except httpx.HTTPError as error:
-                    problem = _Problem(self._transport_error(error), isinstance(error, httpx.ConnectError))
-                except httpx.InvalidURL as error:
-                    raise ConfigError(f"base_url is not a valid address: {error}") from error
-                pause = 0.5 * 2**attempt if problem.retry_after is None else problem.retry_after
-                late = pause > self.max_wait or time.monotonic() + pause > deadline
-                if not problem.retry or attempt == self.max_retries or late:
-                    break
-                self._sleep(pause)
-        if problem.status in (400, 404, 405, 422, 501):
-            raise BackendError(f"{problem.error}; {_ECHO}")
-        raise problem.error
 
     def _payload(self, prompt: Prompt) -> dict[str, Any]:
         payload: dict[str, Any] = {
@@ -215,47 +172,40 @@ class OpenAIGenerator:
     def _attempts(self, payload: dict[str, Any]) -> Iterator[Token | Generation]:
         import httpx
 
+        http = self._http
         deadline = time.monotonic() + self.timeout
-        limits = httpx.Timeout(min(self.read_timeout, self.timeout), connect=min(self.connect_timeout, self.timeout))
-        headers = {"Accept": "text/event-stream"}
-        if self._api_key:
-            headers["Authorization"] = f"Bearer {self._api_key}"
         attempt = 0
         # One client per answer: its connection lives exactly as long as the iterator.
-        with httpx.Client(timeout=limits, headers=headers, verify=self._tls_context()) as client:
+        with http.client(Accept="text/event-stream") as client:
             while True:
                 begun = False
                 try:
-                    with client.stream("POST", self._url, json=payload) as response:
+                    with client.stream("POST", http.url("chat/completions"), json=payload) as response:
                         if response.status_code == 200:
                             for item in self._read(response, deadline):
                                 begun = True
                                 yield item
                             return
-                        problem = self._problem(response, deadline)
+                        problem = http.problem(response, deadline)
                 except httpx.HTTPError as error:
-                    failure = self._transport_error(error)
+                    failure = http.transport_error(error)
                     if begun or not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
                         raise failure from error
-                    problem = _Problem(failure)
+                    problem = Problem(failure)
                 except httpx.InvalidURL as error:
                     raise ConfigError(f"base_url is not a valid address: {error}") from error
                 if (adapted := _adapt(payload, problem)) is not None:
                     _LOG.info("%s rejected a parameter; sending %s", self.name, ", ".join(sorted(adapted)))
                     payload = adapted
                     continue
-                if not problem.retry or attempt >= self.max_retries:
+                if not http.pause(problem, attempt, deadline):
                     raise problem.error
-                pause = 0.5 * 2**attempt if problem.retry_after is None else problem.retry_after
-                if pause > self.max_wait or time.monotonic() + pause > deadline:
-                    raise problem.error
-                self._sleep(pause)
                 attempt += 1
 
     def _read(self, response: httpx.Response, deadline: float) -> Iterator[Token | Generation]:
         if response.headers.get("content-type", "").startswith("application/json"):
             # Some servers ignore "stream" and send the answer whole.
-            body = _parse(self._body(response, deadline).decode("utf-8", "replace"), self.name)
+            body = parse_object(self._http.body(response, deadline).decode("utf-8", "replace"), self.name)
             answer = _Answer()
             yield from answer.add(body, self)
             if not answer.finish_reason:
@@ -264,94 +214,17 @@ class OpenAIGenerator:
             return
         answer = _Answer()
         done = False
-        for data in server_sent_events(self._chunks(response, deadline)):
+        for data in server_sent_events(self._http.chunks(response, deadline)):
             if data.strip() == "[DONE]":
                 done = True
                 break
-            yield from answer.add(_parse(data, self.name), self)
+            yield from answer.add(parse_object(data, self.name), self)
         if not (done or answer.finish_reason):
             raise BackendError(
                 f"{self.name} ended the stream before its answer was finished ({len(answer.tokens)} pieces received); "
                 "try again, or look at the server's log"
             )
         yield answer.generation(self)
-
-    def _chunks(self, response: httpx.Response, deadline: float) -> Iterator[bytes]:
-        for chunk in response.iter_bytes():
-            if time.monotonic() > deadline:
-                raise BackendError(f"{self.name} did not finish within {self.timeout:g} s (timeout)")
-            yield chunk
-
-    def _body(self, response: httpx.Response, deadline: float) -> bytes:
-        body = b""
-        for chunk in self._chunks(response, deadline):
-            body += chunk
-            if len(body) > _LINE_LIMIT:
-                break
-        return body
-
-    def _problem(self, response: httpx.Response, deadline: float) -> _Problem:
-        """What a status other than 200 means, and whether trying again can help."""
-        status = response.status_code
-        text = self._body(response, deadline).decode("utf-8", "replace")
-        message, parameter = _server_message(text)
-        said = f": {self._shown(message)}" if message else ""
-        where = f"{self.name} at {self.base_url}"
-        wait = _retry_after(response.headers.get("retry-after", ""))
-        if status in (401, 403):
-            given = "the API key was refused" if self._api_key else "no API key was given"
-            error = BackendError(f"{where} answered {status}, {given}; check {self.api_key_variable}{said}")
-        elif status == 404:
-            error = BackendError(
-                f"{where} answered 404: there is no model {self.model!r} or no such path; check the model's name "
-                f"and that base_url ends in its version (…/v1){said}"
-            )
-        elif status == 429:
-            hint = "" if wait is None else f", try again in {wait:.0f} s"
-            error = BackendError(f"{where} answered 429: too many requests{hint}{said}")
-        elif 300 <= status < 400:
-            error = BackendError(f"{where} answered {status}, a redirect, which is not followed; correct base_url")
-        else:
-            error = BackendError(f"{where} answered {status}{said}")
-        return _Problem(error, status in _RETRIED, wait, status, parameter, message)
-
-    def _transport_error(self, error: httpx.HTTPError) -> BackendError:
-        import httpx
-
-        where = f"{self.name} at {self.base_url}"
-        if isinstance(error, httpx.ConnectTimeout):
-            return BackendError(
-                f"{where}: no connection within {self.connect_timeout:g} s; check base_url and the network"
-            )
-        if isinstance(error, httpx.ConnectError):
-            return BackendError(
-                f"cannot connect to {where} ({self._shown(str(error))}); "
-                "check that the server runs and that base_url is right"
-            )
-        if isinstance(error, httpx.TimeoutException):
-            return BackendError(f"{where} sent nothing for {min(self.read_timeout, self.timeout):g} s (read timeout)")
-        if isinstance(error, httpx.ProxyError):
-            return BackendError(f"{where}: the proxy set in the environment failed ({self._shown(str(error))})")
-        return BackendError(f"the connection to {where} broke ({self._shown(str(error)) or type(error).__name__})")
-
-    def _shown(self, message: str) -> str:
-        """A server's words, cut, on one line, and without the key if it repeats it."""
-        if self._api_key:
-            message = message.replace(self._api_key, "[key]")
-        line = " ".join(message.split())
-        return line if len(line) <= _MESSAGE_LIMIT else line[: _MESSAGE_LIMIT - 1] + "…"
-
-
-@dataclass(frozen=True, slots=True)
-class _Problem:
-    """Why an attempt failed before it gave a token."""
-
-    error: BackendError
-    retry: bool = True
-    retry_after: float | None = None
-    status: int = 0
-    parameter: str = ""
-    message: str = ""
 
 
 @dataclass(slots=True)
@@ -365,8 +238,8 @@ class _Answer:
     def add(self, chunk: Mapping[str, Any], owner: OpenAIGenerator) -> Iterator[Token]:
         """Take in one chunk (or a whole answer) and give the tokens it adds."""
         if chunk.get("error"):
-            message, _ = _server_message(json.dumps(chunk))
-            raise BackendError(f"{owner.name} failed while answering: {owner._shown(message)}")
+            message, _ = server_message(json.dumps(chunk))
+            raise BackendError(f"{owner.name} failed while answering: {owner._http.shown(message)}")
         usage = chunk.get("usage")
         if isinstance(usage, dict):
             self.usage = {k: v for k, v in usage.items() if isinstance(v, int) and not isinstance(v, bool)}
@@ -466,30 +339,7 @@ def _complete(pending: list[str]) -> bool:
     return True
 
 
-def _parse(data: str, name: str) -> Mapping[str, Any]:
-    try:
-        value = json.loads(data)
-    except ValueError as error:
-        raise BackendError(f"{name} sent what is not JSON ({data[:80]!r}); check base_url") from error
-    if not isinstance(value, dict):
-        raise BackendError(f"{name} sent {data[:80]!r} where an object was expected; check base_url")
-    return value
-
-
-def _server_message(body: str) -> tuple[str, str]:
-    """The message and the name of the parameter at fault, from the shapes that servers use for errors."""
-    try:
-        value = json.loads(body)
-    except ValueError:
-        return body.strip(), ""
-    error = value.get("error", value) if isinstance(value, dict) else value
-    if isinstance(error, dict):
-        message = error.get("message") or error.get("detail") or json.dumps(error, ensure_ascii=False)
-        return str(message), str(error.get("param") or "")
-    return str(error), ""
-
-
-def _adapt(payload: Mapping[str, Any], problem: _Problem) -> dict[str, Any] | None:
+def _adapt(payload: Mapping[str, Any], problem: Problem) -> dict[str, Any] | None:
     """The payload without the parameter that the endpoint rejected; None if that is not what went wrong."""
     if problem.status not in (400, 422):
         return None
@@ -500,17 +350,3 @@ def _adapt(payload: Mapping[str, Any], problem: _Problem) -> dict[str, Any] | No
         if key in payload and (problem.parameter.split(".")[0] == key or f"'{key}'" in problem.message):
             return {k: v for k, v in payload.items() if k != key}
     return None
-
-
-def _retry_after(value: str) -> float | None:
-    """Seconds from now that a ``Retry-After`` header asks for: a number, or an HTTP date. None if it is neither."""
-    value = value.strip()
-    if value.isascii() and value.isdigit():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value)
-    except (TypeError, ValueError):
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
-    return max(0.0, (moment - datetime.now(timezone.utc)).total_seconds())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pincite.generators.few_shot import flatten
+from pincite.sentences import sentence_spans
 from pincite.types import Token
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from pincite.protocols import Context, TokenScorer
     from pincite.types import Passage
 
-__all__ = ["Frame", "QuestionContextFrame", "token_texts", "windows"]
+__all__ = ["Frame", "Piece", "QuestionContextFrame", "pieces", "sentence_tokens", "token_texts", "windows"]
 
 
 class Frame(Protocol):
@@ -75,36 +77,70 @@ def windows(frame: Frame, question: str, passages: Sequence[Passage]) -> list[tu
     return [(i, window) for i, window in read if window]
 
 
-def token_texts(
-    scorer: TokenScorer,
-    tokens: Sequence[int],
-    logprobs: NDArray[np.float64],
-    shares: NDArray[np.float64] | None = None,
-    bare: NDArray[np.float64] | None = None,
-) -> tuple[Token, ...]:
-    """Tokens with whole characters and without white space around the answer.
+class Piece(NamedTuple):
+    """Text of an answer and the tokens that wrote it: those from `first` up to `stop`."""
 
-    A token that ends inside a character is joined to the next, and one of white space at either end to its neighbour:
-    log-probabilities add up, and the share of each passage is that after the last of those joined. `logprobs` and
-    `bare` (without any passage) have an entry for each token or more, `shares` a row for each.
+    text: str
+    first: int
+    stop: int
+
+
+def pieces(scorer: TokenScorer, tokens: Sequence[int]) -> list[Piece]:
+    """The answer in whole characters, without white space around it.
+
+    A token that ends inside a character belongs to the same piece as the next, and one of nothing but white space at
+    either end to its neighbour, so that every token is in one piece. Empty where the answer is.
     """
     whole = scorer.decode(tokens)
     text_end = len(whole.rstrip())
-    made: list[Token] = []
+    made: list[Piece] = []
     done, first = len(whole) - len(whole.lstrip()), 0
     for i in range(len(tokens)):
         last = i + 1 == len(tokens)
         so_far = scorer.decode(tokens[: i + 1])
-        end = min(len(so_far), text_end)
+        end = text_end if last else min(len(so_far), text_end)
         if not last and (not whole.startswith(so_far) or end <= done or end == text_end):
             continue  # inside a character, before the answer, or with nothing but white space to come
-        made.append(
-            Token(
-                whole[done:text_end] if last else whole[done:end],
-                float(logprobs[first : i + 1].sum()),
-                () if shares is None else tuple(shares[i].tolist()),
-                None if bare is None else float(bare[first : i + 1].sum()),
-            )
-        )
+        made.append(Piece(whole[done:end], first, i + 1))
         done, first = end, i + 1
-    return tuple(token for token in made if token.text)
+    return [piece for piece in made if piece.text]
+
+
+def token_texts(
+    written: Sequence[Piece],
+    logprobs: NDArray[np.float64],
+    shares: NDArray[np.float64] | None = None,
+    bare: NDArray[np.float64] | None = None,
+) -> tuple[Token, ...]:
+    """The pieces as tokens: log-probabilities add up, and passages have the share they have after the last of them.
+
+    `logprobs` and `bare` (without any passage) have an entry for each token or more, `shares` a row for each.
+    """
+    return tuple(
+        Token(
+            text,
+            float(logprobs[first:stop].sum()),
+            () if shares is None else tuple(shares[stop - 1].tolist()),
+            None if bare is None else float(bare[first:stop].sum()),
+        )
+        for text, first, stop in written
+    )
+
+
+def sentence_tokens(written: Sequence[Piece]) -> list[tuple[int, int, int, int]]:
+    """For each sentence of the pieces' text: its start and end there, and its tokens, from the first up to the last.
+
+    A piece belongs to the sentence in which it begins (one that begins before the first, to the first).
+    """
+    text = "".join(piece.text for piece in written)
+    starts = [0, *accumulate(len(piece.text) for piece in written)]
+    found = []
+    for start, end in sentence_spans(text):
+        inside = [piece for at, piece in zip(starts, written, strict=False) if start <= at + _leading(piece) < end]
+        if inside:
+            found.append((start, end, inside[0].first, inside[-1].stop))
+    return found
+
+
+def _leading(piece: Piece) -> int:
+    return len(piece.text) - len(piece.text.lstrip()) if piece.text.strip() else 0

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pincite.generators.few_shot import FewShotFrame, is_answer, support
-from pincite.generators.scored import Frame, token_texts, windows
+from pincite.generators.scored import Frame, pieces, token_texts, windows
 from pincite.marginalize import decode
 from pincite.types import Generation, Prompt, Token
 
@@ -84,7 +84,7 @@ class TogetherGenerator:
         if not sources or not is_answer(prompt.question, text):
             yield Generation("", finish_reason="no-answer", model=self.name)
             return
-        tokens = token_texts(self.scorer, decoded.tokens, decoded.token_logprobs)
+        tokens = token_texts(pieces(self.scorer, decoded.tokens), decoded.token_logprobs)
         yield from tokens
         yield Generation(
             text="".join(token.text for token in tokens),

@@ -12,7 +12,7 @@ from generator_helpers import make_passage
 from pincite.errors import InputError
 from pincite.generators.few_shot import FewShotFrame
 from pincite.generators.marginal import MarginalGenerator
-from pincite.generators.scored import QuestionContextFrame, token_texts
+from pincite.generators.scored import QuestionContextFrame, pieces, sentence_tokens, token_texts
 from pincite.generators.together import TogetherGenerator
 from pincite.protocols import Context
 from pincite.types import Generation, Hit, Passage, Prompt, Token
@@ -233,12 +233,38 @@ def test_tokens_are_whole_characters_without_white_space_around() -> None:
     tokens = list(written.encode())
     logprobs = -np.arange(1.0, len(tokens) + 1)
     shares = np.linspace(0, 1, len(tokens))[:, None] * np.array([[1.0, -1.0]]) + np.array([[0.0, 1.0]])
-    made = token_texts(Bytes(), tokens, logprobs, shares, logprobs * 2)
+    made = token_texts(pieces(Bytes(), tokens), logprobs, shares, logprobs * 2)
     assert "".join(token.text for token in made) == "é🙂 x"
     assert [token.text for token in made] == ["é", "🙂", " ", "x"]
     assert sum(token.logprob or 0 for token in made) == pytest.approx(logprobs.sum())
     assert sum(token.baseline or 0 for token in made) == pytest.approx(2 * logprobs.sum())
     assert all(sum(token.posterior) == pytest.approx(1) for token in made)
-    assert token_texts(Bytes(), [], logprobs) == ()
-    assert token_texts(Bytes(), list(b"  "), logprobs) == ()
+    assert pieces(Bytes(), []) == []
+    assert pieces(Bytes(), list(b"  ")) == []
     assert isinstance(made[0], Token)
+
+
+def test_the_passages_of_each_sentence() -> None:
+    words = (" It rained.", " Sheep", " graze", " there.", "\n")
+
+    def two(context: Context, answer: tuple[int, ...]) -> Sequence[float]:
+        if not answer:
+            return (0.9, 0, 0, 0, 0.1) if "rained" in context[1] else (0.3, 0, 0, 0, 0.7)
+        likely = 0.4 if "rained" in context[1] else 0.8
+        made = [(1.0 - likely) / 4] * 5
+        made[min(answer[-1] + 1, 4)] = likely
+        return made
+
+    found = passages(0.0, 0.0, texts=("It rained.", "Sheep graze there."))
+    generator = MarginalGenerator(TableScorer(words, (4,), two), "sequence", temperature=1.0, least_support=0.1)
+    made = answered(generator, found)
+    assert made.text == "It rained. Sheep graze there."
+    assert made.marginal is not None
+    first, second = made.marginal.sentences
+    assert made.text[first.start : first.end] == "It rained."
+    assert made.text[second.start : second.end] == "Sheep graze there."
+    assert first.posteriors == pytest.approx((0.75, 0.25))
+    # What the first sentence told of the passages does not count for the second.
+    assert second.posteriors == pytest.approx((0.4**3 / (0.4**3 + 0.8**3), 0.8**3 / (0.4**3 + 0.8**3)))
+    spans = sentence_tokens(pieces(TableScorer(words, (4,)), [0, 1, 2, 3]))
+    assert [(start, stop) for _, _, start, stop in spans] == [(0, 1), (1, 4)]
