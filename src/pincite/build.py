@@ -339,15 +339,21 @@ def _scoring_generator(settings: Settings, kind: str, mode: Literal["none", "tok
     """A generator on a model whose tokens are scored."""
     from pincite.generators.few_shot import FewShotFrame
     from pincite.generators.marginal import MarginalGenerator
-    from pincite.generators.scored import Frame, QuestionContextFrame
+    from pincite.generators.scored import Frame, QuestionContextFrame, RagFrame
     from pincite.generators.together import TogetherGenerator
+    from pincite.scorers.base import model_folder, read_config
+    from pincite.scorers.rag_checkpoint import rag_form
 
     chosen = settings.answer
     if kind == "fid" and chosen.marginalize in ("token", "sequence"):
         raise ConfigError("fid:NAME fuses the passages in its decoder; there is nothing left to marginalize")
     scorer = build_scorer(settings)
     # An encoder-decoder was trained on question and passage; only a base model needs worked examples.
-    frame: Frame = QuestionContextFrame() if getattr(scorer, "encodes", False) else FewShotFrame()
+    frame: Frame = FewShotFrame()
+    if getattr(scorer, "encodes", False):
+        name = chosen.model.partition(":")[2]
+        rag = read_config(model_folder(name)).get("model_type") == "rag"
+        frame = RagFrame(rag_form(name)) if rag else QuestionContextFrame()
     if kind == "fid" or mode == "none":
         return TogetherGenerator(scorer, fused=kind == "fid", frame=frame, n_passages=chosen.passages)
     return MarginalGenerator(

@@ -388,7 +388,6 @@ class Pipeline:
             pieces.append(piece)
             yield piece
         text = "".join(pieces) if generator.cites else generation.text if generation.parts else generation.text.strip()
-        passages = weighed(prompt.passages, generation.marginal)
         if generation.marginal is not None and generation.marginal.certainty.startswith("approximate"):
             warnings.append(
                 f"the endpoint lists too few tokens to prove the words of this answer: {generation.marginal.certainty}"
@@ -403,7 +402,7 @@ class Pipeline:
                 question,
                 text,
                 (),
-                passages,
+                prompt.passages,
                 abstained=True,
                 reason=INSUFFICIENT,
                 model=generator.name,
@@ -448,7 +447,7 @@ class Pipeline:
             question,
             text,
             tuple(citations),
-            passages,
+            _weighed(prompt.passages, generation.marginal),
             model=generator.name,
             warnings=tuple(warnings),
             timings=timings,
@@ -537,7 +536,7 @@ def _passed_over(found: Found) -> FileOutcome:
     return FileOutcome(name, "skipped", reason=found.reason, detail=found.detail)
 
 
-def weighed(passages: Sequence[Passage], marginal: Marginal | None) -> tuple[Passage, ...]:
+def _weighed(passages: Sequence[Passage], marginal: Marginal | None) -> tuple[Passage, ...]:
     """The passages with what each was worth before and after the answer."""
     if marginal is None:
         return tuple(passages)

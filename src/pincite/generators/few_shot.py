@@ -160,8 +160,9 @@ class FewShotFrame:
         shown = (f"Passage: {e.passage}\nQuestion: {e.question}\nAnswer: {e.answer}\n\n" for e in self.examples)
         return "".join(shown) + "Passage:"
 
-    def window(self, question: str, text: str) -> str:
-        """What is read of `text`, on one line; empty where it holds no words."""
+    def window(self, question: str, text: str, title: str = "") -> str:
+        """What is read of `text`, on one line; empty where it holds no words. The title is not read."""
+        del title
         return flatten(text) if self.window_tokens is None else reading_window(question, text, self.window_tokens)
 
     def context(self, question: str, window: str) -> Context:

@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pincite.protocols import Context, TokenScorer
+    from pincite.scorers.rag_checkpoint import RagForm
     from pincite.types import Passage
 
-__all__ = ["Frame", "Piece", "QuestionContextFrame", "pieces", "sentence_tokens", "token_texts", "windows"]
+__all__ = ["Frame", "Piece", "QuestionContextFrame", "RagFrame", "pieces", "sentence_tokens", "token_texts", "windows"]
 
 
 class Frame(Protocol):
     """How a passage and a question are put to a model."""
 
-    def window(self, question: str, text: str) -> str:
-        """What is read of a passage; empty where it holds no words."""
+    def window(self, question: str, text: str, title: str = "") -> str:
+        """What is read of a passage of a document with this title; empty where the text holds no words."""
         ...
 
     def context(self, question: str, window: str) -> Context:
@@ -49,9 +50,9 @@ class Frame(Protocol):
 class QuestionContextFrame:
     """``question: … context: …``, the form that encoder-decoders are trained on for reading."""
 
-    def window(self, question: str, text: str) -> str:
+    def window(self, question: str, text: str, title: str = "") -> str:
         """All of it, on one line: an encoder reads it whole."""
-        del question
+        del question, title
         return flatten(text)
 
     def context(self, question: str, window: str) -> Context:
@@ -71,9 +72,39 @@ class QuestionContextFrame:
         return text.strip()
 
 
+@dataclass(frozen=True, slots=True)
+class RagFrame:
+    """``title / text // question``, the form that the published RAG checkpoints were trained on."""
+
+    form: RagForm
+
+    def window(self, question: str, text: str, title: str = "") -> str:
+        """The title and all of the text."""
+        del question
+        read = flatten(text)
+        return f"{flatten(title)}{self.form.title_sep}{read}" if read else ""
+
+    def context(self, question: str, window: str) -> Context:
+        """One passage and the question."""
+        title, _, text = window.partition(self.form.title_sep)
+        return self.form.context(title, text, flatten(question))
+
+    def together(self, question: str, windows: Sequence[str]) -> Context:
+        """All passages and the question."""
+        return (self.form.prefix, " ".join(windows), self.form.doc_sep, flatten(question))
+
+    def without_passage(self, question: str) -> Context:
+        """The question after an empty passage."""
+        return self.form.context("", "", flatten(question))
+
+    def answer(self, text: str) -> str:
+        """The answer itself."""
+        return text.strip()
+
+
 def windows(frame: Frame, question: str, passages: Sequence[Passage]) -> list[tuple[int, str]]:
     """What is read of each passage that holds words, with its index."""
-    read = ((i, frame.window(question, passage.chunk.text)) for i, passage in enumerate(passages))
+    read = ((i, frame.window(question, p.chunk.text, p.title)) for i, p in enumerate(passages))
     return [(i, window) for i, window in read if window]
 
 
