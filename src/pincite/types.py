@@ -262,7 +262,8 @@ class Marginal:
     logprob: float  #: natural logarithm of p(y|x), the end of the answer included
     priors: tuple[float, ...]  #: p(z|x) of each passage that was read; sums to 1
     posteriors: tuple[float, ...]  #: p(z|x,y) of each; sums to 1
-    certainty: str  #: ``exact``, ``certified`` or ``approximate (mass ≤ ε)``, see `pincite.marginalize`
+    certainty: str  #: of the words: ``exact``, ``certified`` or ``approximate (mass ≤ ε)``, see `pincite.marginalize`
+    slack: float = 0.0  #: by how much `logprob` may be too low, where a model lists only its likeliest tokens
     baseline: float | None = None  #: natural log-probability of the same answer without any passage
     sentences: tuple[SentenceShares, ...] = ()  #: the same for each sentence of `Generation.text`
 

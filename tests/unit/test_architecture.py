@@ -16,7 +16,7 @@ ROOT = Path(pincite.__file__).parent
 #: from layers before its own. A folder's name stands for everything in it.
 LAYERS = (
     ("types", "errors", "analysis", "coverage", "blocks", "sentences"),
-    ("protocols", "words", "markers", "sources"),
+    ("protocols", "words", "markers", "sources", "http_endpoint"),
     ("claims", "fusion", "assemble", "marginalize"),
     # Below the generators, which answer with them.
     ("scorers",),
@@ -51,8 +51,18 @@ SHARED = {
         "search",
         "visible",
     },
-    "generators": {"few_shot", "gemma"},
+    "generators": {"few_shot", "gemma", "scored"},
     "rerankers": {"ordering"},
+    # The two that `choose` chooses from are shared with it.
+    "scorers": {
+        "base",
+        "causal",
+        "encoder_decoder",
+        "endpoint_reading",
+        "endpoint_replies",
+        "endpoint_words",
+        "seq2seq",
+    },
 }
 
 #: The modules that look at the environment; all others are told.

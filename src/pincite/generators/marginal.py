@@ -212,6 +212,7 @@ class MarginalGenerator:
                 priors=_row(np.exp(asked.log_prior), asked.places, offered),
                 posteriors=_row(self._posterior(decoded, asked.log_prior), asked.places, offered),
                 certainty=str(decoded.certainty),
+                slack=decoded.slack,
                 baseline=None if bare is None else float(bare.sum()),
                 sentences=tuple(
                     SentenceShares(start, end, _row(self._span(asked, rows, first, stop), asked.places, offered))

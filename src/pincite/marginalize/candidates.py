@@ -252,8 +252,10 @@ def _extend(
 def _rescored(pool: _Pool, reading: Reading) -> _Pool:
     """The same answers, with what every passage gives them."""
     paths = []
-    for (tokens, ended), choices, seen in zip(pool.answers, pool.paths, pool.seen, strict=True):
-        scores = as_floats(reading.score([tokens], end=ended)[0])
+    # All at once: a model may compute once what candidates begin with alike.
+    found = reading.score([tokens for tokens, _ in pool.answers], end=True)
+    for choices, seen, matrix in zip(pool.paths, pool.seen, found, strict=True):
+        scores = as_floats(matrix)[:, : len(choices)]  # the end's column goes unused where an answer was cut
         if np.isnan(scores).any():
             raise BackendError("the model gave log-probabilities that are no numbers (NaN)")
         scored = []

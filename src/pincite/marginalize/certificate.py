@@ -95,16 +95,22 @@ class Lists:
         """The least and the most that each of `tokens` (rising) can have in each row; (k, tokens) each."""
         lower = np.full((len(self.ids), len(tokens)), -np.inf)
         listed = np.zeros(lower.shape, dtype=bool)
-        for row, (ids, logprobs) in enumerate(zip(self.ids, self.logprobs, strict=True)):
-            wanted = np.isin(ids, tokens)
-            places = np.searchsorted(tokens, ids[wanted])
-            lower[row, places], listed[row, places] = logprobs[wanted], True
+        places, wanted = self._places(tokens)
+        row, at = np.nonzero(wanted)
+        lower[row, places[row, at]], listed[row, places[row, at]] = self.logprobs[row, at], True
         return lower, np.where(listed, lower, self.unlisted[:, None])
 
     def sum_bounds(self, tokens: NDArray[np.int64]) -> tuple[Floats, Floats]:
-        """The least and the most that `tokens` can have together in each row; (k,) each."""
-        member = np.isin(self.ids, tokens)
+        """The least and the most that `tokens` (rising) can have together in each row; (k,) each."""
+        _, member = self._places(tokens)
         lower = logsumexp(np.where(member, self.logprobs, -np.inf))
         missing = len(tokens) - member.sum(axis=1)
         most = np.minimum(self.left, self.last + log(missing))
         return lower, np.minimum(np.logaddexp(lower, np.where(missing > 0, most, -np.inf)), np.maximum(lower, 0.0))
+
+    def _places(self, tokens: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Where in `tokens` (rising) each listed token stands, and whether it does."""
+        if not len(tokens):
+            return np.zeros_like(self.ids), np.zeros(self.ids.shape, dtype=bool)
+        places = np.minimum(np.searchsorted(tokens, self.ids), len(tokens) - 1)
+        return places, tokens[places] == self.ids

@@ -84,8 +84,8 @@ def symbols(near: NextTokens, rows: slice, log_prior: Floats, ends: NDArray[np.i
     missed. Of lists everything that a row lists is there.
     """
     if near.ids is not None:
-        found = Lists(near, rows).tokens()
-        return symbols_of(near, rows, log_prior, np.setdiff1d(found, ends, assume_unique=True), ends)
+        lists = Lists(near, rows)
+        return _of_lists(lists, log_prior, np.setdiff1d(lists.tokens(), ends, assume_unique=True), ends)
     part = near.logprobs[rows]
     # In the reader's own precision: a pass over the vocabulary, not a copy of it in float64.
     kind = np.promote_types(part.dtype, np.float32)
@@ -103,20 +103,21 @@ def symbols_of(
     near: NextTokens, rows: slice, log_prior: Floats, tokens: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> Symbols:
     """The symbols for `tokens` (rising, none of `ends`) and the end."""
-    named = np.append(tokens, END).astype(np.int64)
-    if near.ids is None:
-        part = near.logprobs[rows]
-        if ends[-1] >= part.shape[1]:
-            raise InputError(f"token {ends[-1]} ends an answer, but the vocabulary has only {part.shape[1]} tokens")
-        exact = np.column_stack([as_floats(part[:, tokens]), logsumexp(part[:, ends])])
-        mixed = mixture(log_prior, exact)
-        return Symbols(named, exact, exact, mixed, mixed, -np.inf)
-    lists = Lists(near, rows)
-    least, most = (
-        np.column_stack([each, end]) for each, end in zip(lists.bounds(tokens), lists.sum_bounds(ends), strict=True)
-    )
+    if near.ids is not None:
+        return _of_lists(Lists(near, rows), log_prior, tokens, ends)
+    part = near.logprobs[rows]
+    if ends[-1] >= part.shape[1]:
+        raise InputError(f"token {ends[-1]} ends an answer, but the vocabulary has only {part.shape[1]} tokens")
+    exact = np.column_stack([as_floats(part[:, tokens]), logsumexp(part[:, ends])])
+    mixed = mixture(log_prior, exact)
+    return Symbols(np.append(tokens, END), exact, exact, mixed, mixed, -np.inf)
+
+
+def _of_lists(lists: Lists, log_prior: Floats, tokens: NDArray[np.int64], ends: NDArray[np.int64]) -> Symbols:
+    (least, most), (least_end, most_end) = lists.bounds(tokens), lists.sum_bounds(ends)
+    least, most = np.column_stack([least, least_end]), np.column_stack([most, most_end])
     outside = float(logsumexp(log_prior + lists.unlisted))
-    return Symbols(named, least, most, mixture(log_prior, least), mixture(log_prior, most), outside)
+    return Symbols(np.append(tokens, END), least, most, mixture(log_prior, least), mixture(log_prior, most), outside)
 
 
 def certainty(near: NextTokens, lowest: float, highest_other: float) -> Certainty:

@@ -60,3 +60,27 @@ class Enumeration:
             if best == len(self.words) or len(answer) == most:
                 return answer, best == len(self.words)
             answer = (*answer, self.words[best])
+
+    def beam(self, beams: int, most: int) -> list[tuple[Answer, bool]]:
+        """Beam search of the mixture as a textbook has it: the answers, best first, and whether each ended."""
+        live: list[tuple[float, Answer]] = [(1.0, ())]
+        found: list[tuple[float, Answer, bool]] = []
+        for depth in range(most + 1):
+            grown = [
+                (p * q, prefix, word)
+                for p, prefix in live
+                for word, q in zip([*self.words, -1], self.mixed(prefix), strict=True)
+            ]
+            grown.sort(key=lambda each: -each[0])
+            found += [(p, prefix, True) for p, prefix, word in grown[:beams] if word == -1]
+            going = [each for each in grown if each[2] != -1][:beams]
+            if depth == most:
+                best = {prefix: p for p, prefix, _ in reversed(going)}
+                found += [(p, prefix, False) for prefix, p in best.items()]
+                break
+            live = [(p, (*prefix, word)) for p, prefix, word in going]
+            bar = sorted((p for p, _, _ in found), reverse=True)[beams - 1 : beams]
+            if bar and live[0][0] <= bar[0]:
+                break
+        found.sort(key=lambda each: -each[0])
+        return [(answer, ended) for _, answer, ended in found[:beams]]

@@ -181,6 +181,16 @@ def test_a_wide_beam_finds_the_likeliest_answers_of_all(
     assert few[0].tokens == found[0].tokens
 
 
+@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("beams", [1, 2, 3, 5])
+def test_a_narrow_beam_is_the_beam_search_of_the_textbook(beams: int, ends: tuple[int, ...]) -> None:
+    for seed in range(10):
+        all_of = world(3, ends, seed=seed)
+        reading = all_of.scorer.read(all_of.contexts)
+        found = decode.beam(reading, log_prior(SCORES[:3]), ends, beams=beams, max_tokens=4)
+        assert [(each.tokens, each.ended) for each in found] == all_of.beam(beams, 4)
+
+
 @pytest.mark.parametrize("again", [True, False])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("k", "ends"), [(1, (4,)), (3, (2, 4)), (5, (2, 4))])
