@@ -382,7 +382,11 @@ def build_scorer(settings: Settings) -> TokenScorer:
         from pincite.scorers.endpoint import EndpointScorer
 
         return EndpointScorer(
-            name, _endpoint(settings, kind), api_key=_key(settings, kind), timeout=settings.answer.timeout
+            name,
+            _endpoint(settings, kind),
+            api_key=_key(settings, kind),
+            provider=kind,
+            timeout=settings.answer.timeout,
         )
     if kind == "transformers" and name:
         from pincite.scorers.choose import choose_scorer

@@ -87,15 +87,16 @@ class RagFrame:
     def context(self, question: str, window: str) -> Context:
         """One passage and the question."""
         title, _, text = window.partition(self.form.title_sep)
-        return self.form.context(title, text, flatten(question))
+        # In lower case, as the question comes back from the tokenizer of the question encoder in training.
+        return self.form.context(title, text, flatten(question).lower())
 
     def together(self, question: str, windows: Sequence[str]) -> Context:
         """All passages and the question."""
-        return (self.form.prefix, " ".join(windows), self.form.doc_sep, flatten(question))
+        return (self.form.prefix, " ".join(windows), self.form.doc_sep, flatten(question).lower())
 
     def without_passage(self, question: str) -> Context:
         """The question after an empty passage."""
-        return self.form.context("", "", flatten(question))
+        return self.form.context("", "", flatten(question).lower())
 
     def answer(self, text: str) -> str:
         """The answer itself."""
