@@ -72,7 +72,7 @@ def test_help_loads_only_what_prints_it() -> None:
     assert not names & HEAVY
 
 
-@pytest.mark.parametrize("command", ["add", "search", "ask", "status", "config", "doctor"])
+@pytest.mark.parametrize("command", ["add", "search", "ask", "status", "config", "doctor", "lab"])
 def test_the_help_of_a_command_is_light_too(command: str) -> None:
     names = loaded(
         f"sys.argv = ['pincite', '{command}', '--help']\n"

@@ -21,7 +21,17 @@ from pincite.cli.common import (
 
 __all__ = ["doctor"]
 
-_PACKAGES = ("pincite", "qdrant-edge-py", "onnxruntime", "tokenizers", "numpy", "pypdfium2", "xllamacpp")
+_PACKAGES = (
+    "pincite",
+    "qdrant-edge-py",
+    "onnxruntime",
+    "tokenizers",
+    "numpy",
+    "pypdfium2",
+    "xllamacpp",
+    "cyllama",
+    "transformers",
+)
 
 
 def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
