@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.cli.answers import answers
 from pincite.cli.common import ConfigOption, JsonOption, console, print_json, read_settings
 
 if TYPE_CHECKING:
@@ -41,6 +42,9 @@ _OF_CHUNKS = ("chunk.", "search.merge", "search.per_document")
 @app.callback()
 def _group() -> None:
     """Measure on sets with known answers."""
+
+
+app.command("answers")(answers)
 
 
 @app.command("retrieval")

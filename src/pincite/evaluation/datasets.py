@@ -19,7 +19,19 @@ from typing import IO, Any
 from pincite.errors import InputError
 from pincite.types import Document, Heading, Page, Qrels
 
-__all__ = ["Dataset", "LabelledSpan", "Record", "as_document", "find_datasets", "load_dataset", "splits"]
+__all__ = [
+    "Dataset",
+    "LabelledSpan",
+    "Record",
+    "as_document",
+    "find_datasets",
+    "find_file",
+    "identifier_of",
+    "json_rows",
+    "load_dataset",
+    "splits",
+    "text_of",
+]
 
 #: What the last column of ``qrels/SPLIT.tsv`` may be called, where the first line names the columns.
 _GRADE_COLUMN = frozenset({"score", "relevance", "grade", "label"})
@@ -59,7 +71,7 @@ class Dataset:
     @property
     def corpus_file(self) -> Path:
         """The file that `documents` reads."""
-        return _file(self.folder, "corpus")
+        return find_file(self.folder, "corpus")
 
     def documents(self) -> Iterator[Record]:
         """The corpus, read from its file each time, in the file's order; one document at a time is in memory.
@@ -68,8 +80,8 @@ class Dataset:
         """
         seen: set[str] = set()
         file = self.corpus_file
-        for number, row in _rows(file):
-            identifier = _identifier(row, number, file)
+        for number, row in json_rows(file):
+            identifier = identifier_of(row, number, file)
             if identifier in seen:
                 raise InputError(f"{file}, line {number}: document {identifier!r} comes twice in the corpus")
             seen.add(identifier)
@@ -78,8 +90,8 @@ class Dataset:
                 raise InputError(f"{file}, line {number}: metadata should be an object, got {metadata!r}")
             yield Record(
                 id=identifier,
-                text=_text(row, "text", number, file),
-                title=_text(row, "title", number, file) if row.get("title") is not None else "",
+                text=text_of(row, "text", number, file),
+                title=text_of(row, "title", number, file) if row.get("title") is not None else "",
                 metadata=metadata,
             )
 
@@ -159,16 +171,16 @@ def load_dataset(folder: Path, split: str = "test") -> Dataset:
     qrels, notes = _read_qrels(file)
     queries: dict[str, str] = {}
     spans: dict[str, tuple[LabelledSpan, ...]] = {}
-    source = _file(folder, "queries")
+    source = find_file(folder, "queries")
     seen: set[str] = set()
-    for number, row in _rows(source):
-        query_id = _identifier(row, number, source)
+    for number, row in json_rows(source):
+        query_id = identifier_of(row, number, source)
         if query_id in seen:
             raise InputError(f"{source}, line {number}: query {query_id!r} comes twice in the queries")
         seen.add(query_id)
         if query_id not in qrels:
             continue
-        queries[query_id] = _text(row, "text", number, source)
+        queries[query_id] = text_of(row, "text", number, source)
         if labelled := _spans(row, number, source):
             spans[query_id] = labelled
     if missing := sorted(set(qrels) - set(queries)):
@@ -238,7 +250,8 @@ def _spans(row: Mapping[str, Any], number: int, file: Path) -> tuple[LabelledSpa
     return tuple(found)
 
 
-def _file(folder: Path, stem: str) -> Path:
+def find_file(folder: Path, stem: str) -> Path:
+    """The file of a set with this stem, plain or packed. Raises InputError if there is neither."""
     plain = folder / f"{stem}.jsonl"
     packed = folder / f"{stem}.jsonl.gz"
     if plain.is_file():
@@ -263,7 +276,8 @@ def _plain(file: Path) -> IO[str]:
     return file.open(encoding="utf-8-sig")
 
 
-def _rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON lines, with their line numbers. Raises InputError naming the line at fault."""
     for number, line in enumerate(_lines(file), 1):
         if not line.strip():
             continue
@@ -276,14 +290,16 @@ def _rows(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, row
 
 
-def _identifier(row: Mapping[str, Any], number: int, file: Path) -> str:
-    identifier = _text(row, "_id", number, file)
+def identifier_of(row: Mapping[str, Any], number: int, file: Path) -> str:
+    """The ``_id`` of a row. Raises InputError where it is no text, or empty."""
+    identifier = text_of(row, "_id", number, file)
     if not identifier:
         raise InputError(f"{file}, line {number}: _id is empty")
     return identifier
 
 
-def _text(row: Mapping[str, Any], key: str, number: int, file: Path) -> str:
+def text_of(row: Mapping[str, Any], key: str, number: int, file: Path) -> str:
+    """The text under `key` of a row. Raises InputError where it is none."""
     value = row.get(key)
     if not isinstance(value, str):
         raise InputError(f"{file}, line {number}: {key} should be text, got {value!r:.80}")
