@@ -394,6 +394,8 @@ class Pipeline:
             )
         timings["generate"] = time.perf_counter() - started
         warnings += [f"the model named a source [{n}] that it was not given; removed" for n in resolver.unknown]
+        if generation.refused:
+            warnings.append(_not_given(generation.refused))
         if generation.finish_reason == "length":
             warnings.append("the answer was cut off at its longest allowed length")
 
@@ -430,7 +432,7 @@ class Pipeline:
         citations = self._pinpoint(found_citations, warnings)
         if not generator.cites:
             if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
-                warnings.append(f"the model wrote {text!r}, which no passage supports; not given as an answer")
+                warnings.append(_not_given(text))
                 explanation = _insufficient(found)
                 yield explanation
                 return abstain(explanation)
@@ -565,6 +567,10 @@ def _unproved(text: str, citations: Sequence[Citation]) -> list[str]:
     if not bare:
         return []
     return [f"{_count(len(bare), 'sentence')} of the answer names no source and is not proved: {bare[0][:80]!r}"]
+
+
+def _not_given(text: str) -> str:
+    return f"the model wrote {text!r}, which no passage supports; not given as an answer"
 
 
 def _insufficient(found: SearchResult) -> str:

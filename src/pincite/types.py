@@ -181,7 +181,7 @@ class Passage:
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
     found: tuple[tuple[int, int], ...] = ()  #: spans of the chunks that were found, where `chunk` is a wider span
     prior: float | None = None  #: p(z|x), the retriever's confidence among the passages read; None: not marginalized
-    posterior: float | None = None  #: p(z|x,y), after the answer; the retriever's confidence and the reader's together
+    posterior: float | None = None  #: after the answer, see `Marginal.posteriors`: retriever and reader together
 
     @property
     def location(self) -> str:
@@ -238,7 +238,7 @@ class Token:
     text: str
     logprob: float | None = None
     posterior: tuple[float, ...] = ()  #: share of each passage, in their order: p(z|x,y≤i); sums to 1
-    baseline: float | None = None  #: natural log-probability of the same token without any passage
+    baseline: float | None = None  #: natural log-probability of the same token without any passage; None: not known
 
 
 Marginalization: TypeAlias = Literal["token", "sequence"]
@@ -259,17 +259,17 @@ class Marginal:
     """The passages as a latent variable: what each was worth before the answer and after it."""
 
     mode: Marginalization
-    logprob: float  #: natural logarithm of p(y|x), the end of the answer included
+    logprob: float  #: natural logarithm of p(y|x), the end included where the answer came to one
     priors: tuple[float, ...]  #: p(z|x) of each passage that was read; sums to 1
-    posteriors: tuple[float, ...]  #: p(z|x,y) of each; sums to 1
+    posteriors: tuple[float, ...]  #: p(z|x,y) of each, for ``token`` the mean over the tokens; sums to 1
     certainty: str  #: of the words: ``exact``, ``certified`` or ``approximate (mass ≤ ε)``, see `pincite.marginalize`
     slack: float = 0.0  #: by how much `logprob` may be too low, where a model lists only its likeliest tokens
-    baseline: float | None = None  #: natural log-probability of the same answer without any passage
+    baseline: float | None = None  #: natural log-probability of the same answer without any passage; None: not known
     sentences: tuple[SentenceShares, ...] = ()  #: the same for each sentence of `Generation.text`
 
     @property
     def probability(self) -> float:
-        """p(y|x), in [0, 1]."""
+        """p(y|x), in [0, 1]; where there is `slack`, the least that it can be."""
         from math import exp
 
         return min(1.0, exp(self.logprob))
@@ -287,6 +287,7 @@ class Generation:
     sources: tuple[int, ...] = ()  #: indices into `Prompt.passages`, best first
     parts: tuple[tuple[int, int], ...] = ()  #: spans of `text` that stand for themselves, one for each of `sources`
     marginal: Marginal | None = None  #: its priors and posteriors are of the first passages of the prompt, in order
+    refused: str = ""  #: what was written and is not given as an answer, because no passage read holds its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +329,10 @@ class Answer:
 
     @property
     def probability(self) -> float | None:
-        """p(y|x) of the answer, summed over the passages; None where they were not marginalized."""
+        """p(y|x) of the answer, summed over the passages; None where they were not marginalized.
+
+        Where `Marginal.slack` is above 0, the least that it can be.
+        """
         return None if self.marginal is None else self.marginal.probability
 
 

@@ -85,8 +85,8 @@ EXAMPLES: tuple[Example, ...] = (
 )
 
 
-# Text that a tokenizer may take for one of its control tokens: <eos>, <|im_end|>, </s>, [INST].
-_CONTROL = re.compile(r"([<\[])(?=(?:\|[^<>|\s]+\||/?[\w:|-]+)[>\]])")
+# Text that a tokenizer may take for one of its control tokens: <eos>, <|im_end|>, <｜User｜>, </s>, [INST].
+_CONTROL = re.compile(r"([<\[])(?=(?:[|｜][^<>|｜\s]+[|｜]|/?[\w:|-]+)[>\]])")
 _UNSEEN = re.compile(
     "[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\ufff9-\uffff]+"
 )

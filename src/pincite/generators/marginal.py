@@ -7,7 +7,9 @@ of the answer is the sum over the passages: Lewis et al. 2020 (arXiv:2005.11401)
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pincite.marginalize.decode import Decoded
-    from pincite.protocols import TokenScorer
+    from pincite.protocols import Context, Reading, TokenScorer
     from pincite.retrieve import Fusion
     from pincite.types import Marginalization, Passage
 
@@ -30,8 +32,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MarginalGenerator"]
 
-#: Passages whose posterior is below this share of the greatest are not called sources of an answer.
-_SOURCE_SHARE = 0.05
+#: A passage is a source of an answer where its posterior is at least this share of the greatest. One that only happens
+#: to hold the words ("18" in a date, where another passage made the model say so) would be a false proof.
+_SOURCE_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,8 @@ class MarginalGenerator:
         temperature: of the prior; None is the one calibrated for the stage that scored the passages.
         fused_by: the rule that gave the scores of the stage ``fused``.
         baseline: also say what the answer's probability is without any passage.
+        parallel: whether questions of several threads may be read at once: for a model that runs elsewhere. One in
+            this process has room for the passages of one question, so by default the second waits for the first.
 
     ``token`` gives the answer that greedy search finds in the mixture (beam search with more than one beam);
     ``sequence`` decodes thoroughly: the candidates of every passage, each scored under every passage.
@@ -76,6 +81,7 @@ class MarginalGenerator:
         fused_by: Fusion = "zscore",
         baseline: bool = True,
         least_support: float = 0.5,
+        parallel: bool = False,
     ) -> None:
         if mode not in ("token", "sequence"):
             raise InputError(f"mode must be token or sequence, got {mode!r}")
@@ -89,6 +95,8 @@ class MarginalGenerator:
         self.fused_by = fused_by
         self.baseline = baseline
         self.least_support = least_support
+        self.parallel = parallel
+        self._turn: AbstractContextManager[object] = nullcontext() if parallel else threading.Lock()
 
     @property
     def name(self) -> str:
@@ -109,6 +117,7 @@ class MarginalGenerator:
         if asked is None:
             yield Generation("", finish_reason="no-answer", model=self.name)
             return
+        refused = ""
         for decoded in self._decode(prompt.question, asked):
             text = self.scorer.decode(decoded.tokens).strip()
             if sources := self._sources(prompt.question, text, decoded, asked):
@@ -116,12 +125,16 @@ class MarginalGenerator:
                 yield from generation.tokens
                 yield generation
                 return
-        yield Generation("", finish_reason="no-answer", model=self.name)
+            if not refused and is_answer(prompt.question, text):
+                refused = text
+        yield Generation("", finish_reason="no-answer", model=self.name, refused=refused)
 
     def answer_logprob(self, question: str, passages: Sequence[Passage], answer: str) -> float:
         """Log p(y|x) of `answer`, its end included, summed over the passages in this generator's mode.
 
-        Minus infinity where no passage can be read. Raises InputError for an answer without words.
+        Minus infinity where no passage can be read. Where the scorer lists (`TokenScorer.widest`), a token that a
+        passage's list lacks counts there as impossible: it is then a lower bound. Raises InputError for an answer
+        without words.
         """
         if not answer.strip():
             raise InputError("the answer to be scored is empty")
@@ -135,11 +148,18 @@ class MarginalGenerator:
 
     def answer_row_logprobs(self, question: str, windows: Sequence[str], answer: str) -> Array:
         """Log-probabilities of the answer's tokens and its end after each window: shape (windows, tokens + 1)."""
-        reading = self.scorer.read([self.frame.context(question, window) for window in windows])
-        try:
+        with self._reading([self.frame.context(question, window) for window in windows]) as reading:
             return decode.score_answer(reading, self.scorer.encode(self.frame.answer(answer)), self.scorer.ends)
-        finally:
-            reading.close()
+
+    @contextmanager
+    def _reading(self, contexts: Sequence[Context]) -> Iterator[Reading]:
+        """The contexts read, for as long as it is this thread's turn."""
+        with self._turn:
+            reading = self.scorer.read(contexts)
+            try:
+                yield reading
+            finally:
+                reading.close()
 
     def _asked(self, question: str, passages: Sequence[Passage]) -> _Asked | None:
         read = windows(self.frame, question, passages[: self.n_passages])
@@ -157,8 +177,7 @@ class MarginalGenerator:
         """Answers, best first."""
         contexts = [self.frame.context(question, window) for window in asked.windows]
         ends, widest, prior_of = self.scorer.ends, self.scorer.widest, asked.log_prior
-        reading = self.scorer.read(contexts)
-        try:
+        with self._reading(contexts) as reading:
             if self.mode == "sequence":
                 return decode.thorough(
                     reading,
@@ -172,8 +191,6 @@ class MarginalGenerator:
             if self.beams > 1:
                 return decode.beam(reading, prior_of, ends, beams=self.beams, max_tokens=self.max_tokens, widest=widest)
             return [decode.greedy(reading, prior_of, ends, max_tokens=self.max_tokens, widest=widest)]
-        finally:
-            reading.close()
 
     def _sources(self, question: str, text: str, decoded: Decoded, asked: _Asked) -> tuple[int, ...]:
         """The passages that the answer came from, by posterior; none where it is no answer."""
@@ -213,7 +230,7 @@ class MarginalGenerator:
                 posteriors=_row(self._posterior(decoded, asked.log_prior), asked.places, offered),
                 certainty=str(decoded.certainty),
                 slack=decoded.slack,
-                baseline=None if bare is None else float(bare.sum()),
+                baseline=None if bare is None or np.isnan(bare).any() else float(bare.sum()),
                 sentences=tuple(
                     SentenceShares(start, end, _row(self._span(asked, rows, first, stop), asked.places, offered))
                     for start, end, first, stop in sentence_tokens(written)
@@ -225,15 +242,18 @@ class MarginalGenerator:
         return posterior.span_posterior(asked.log_prior, rows, first, stop, self.mode)
 
     def _baseline(self, question: str, decoded: Decoded) -> Array | None:
-        """Log-probabilities of the answer's tokens, and of its end where that is scored, without any passage."""
+        """Log-probabilities of the answer's tokens, and of its end where that is scored, without any passage.
+
+        NaN where they are not known.
+        """
+        import numpy as np
+
         if not self.baseline:
             return None
-        reading = self.scorer.read([self.frame.without_passage(question)])
-        try:
-            scored: Array = decode.score_answer(reading, decoded.tokens, self.scorer.ends)[0]
-        finally:
-            reading.close()
-        return scored[: len(decoded.token_logprobs)]
+        with self._reading([self.frame.without_passage(question)]) as reading:
+            scored = decode.score_answer(reading, decoded.tokens, self.scorer.ends)[0, : len(decoded.token_logprobs)]
+        # What a list lacks is not impossible, and an answer must not seem to owe its passages everything.
+        return scored if self.scorer.widest is None else np.where(np.isneginf(scored), np.nan, scored)
 
 
 def _spread(shares: Array, places: Sequence[int], offered: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -146,23 +147,27 @@ def token_texts(
 ) -> tuple[Token, ...]:
     """The pieces as tokens: log-probabilities add up, and passages have the share they have after the last of them.
 
-    `logprobs` and `bare` (without any passage) have an entry for each token or more, `shares` a row for each.
+    `logprobs` and `bare` (without any passage; NaN where that is not known) have an entry for each token or more,
+    `shares` a row for each.
     """
-    return tuple(
-        Token(
-            text,
-            float(logprobs[first:stop].sum()),
-            () if shares is None else tuple(shares[stop - 1].tolist()),
-            None if bare is None else float(bare[first:stop].sum()),
+    tokens = []
+    for text, first, stop in written:
+        without = math.nan if bare is None else float(bare[first:stop].sum())
+        tokens.append(
+            Token(
+                text,
+                float(logprobs[first:stop].sum()),
+                () if shares is None else tuple(shares[stop - 1].tolist()),
+                None if math.isnan(without) else without,
+            )
         )
-        for text, first, stop in written
-    )
+    return tuple(tokens)
 
 
 def sentence_tokens(written: Sequence[Piece]) -> list[tuple[int, int, int, int]]:
     """For each sentence of the pieces' text: its start and end there, and its tokens, from the first up to the last.
 
-    A piece belongs to the sentence in which it begins (one that begins before the first, to the first).
+    A piece belongs to the sentence in which it begins; a sentence in which none begins is left out.
     """
     text = "".join(piece.text for piece in written)
     starts = [0, *accumulate(len(piece.text) for piece in written)]

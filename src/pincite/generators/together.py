@@ -6,16 +6,20 @@ are encoded apart, and the decoder attends to all of them at once.
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Literal
 
+from pincite.errors import InputError
 from pincite.generators.few_shot import FewShotFrame, is_answer, support
 from pincite.generators.scored import Frame, pieces, token_texts, windows
 from pincite.marginalize import decode
 from pincite.types import Generation, Prompt, Token
 
 if TYPE_CHECKING:
-    from pincite.protocols import Context, TokenScorer
+    from pincite.protocols import Context, Reading, TokenScorer
     from pincite.types import Passage
 
 __all__ = ["TogetherGenerator"]
@@ -29,6 +33,7 @@ class TogetherGenerator:
         fused: whether it does: Fusion-in-Decoder.
         frame: how passages and a question are put to the model.
         n_passages: how many passages are read, from the first.
+        parallel: whether questions of several threads may be read at once: for a model that runs elsewhere.
     """
 
     cites = False
@@ -42,6 +47,7 @@ class TogetherGenerator:
         n_passages: int = 5,
         max_tokens: int = 32,
         least_support: float = 0.5,
+        parallel: bool = False,
     ) -> None:
         self.scorer = scorer
         self.fused = fused
@@ -49,6 +55,8 @@ class TogetherGenerator:
         self.n_passages = n_passages
         self.max_tokens = max_tokens
         self.least_support = least_support
+        self.parallel = parallel
+        self._turn: AbstractContextManager[object] = nullcontext() if parallel else threading.Lock()
 
     @property
     def name(self) -> str:
@@ -71,18 +79,16 @@ class TogetherGenerator:
         if not read:
             yield Generation("", finish_reason="no-answer", model=self.name)
             return
-        reading = self.scorer.read(self._contexts(prompt.question, [window for _, window in read]))
-        try:
+        with self._reading(prompt.question, [window for _, window in read]) as reading:
             decoded = decode.greedy(
                 reading, np.zeros(1), self.scorer.ends, max_tokens=self.max_tokens, widest=self.scorer.widest
             )
-        finally:
-            reading.close()
         text = self.scorer.decode(decoded.tokens).strip()
         shares = [(support(text, window), -i) for i, window in read]
         sources = tuple(-i for share, i in sorted(shares, reverse=True) if share >= self.least_support)
-        if not sources or not is_answer(prompt.question, text):
-            yield Generation("", finish_reason="no-answer", model=self.name)
+        answers = is_answer(prompt.question, text)
+        if not sources or not answers:
+            yield Generation("", finish_reason="no-answer", model=self.name, refused=text if answers else "")
             return
         tokens = token_texts(pieces(self.scorer, decoded.tokens), decoded.token_logprobs)
         yield from tokens
@@ -96,14 +102,29 @@ class TogetherGenerator:
         )
 
     def answer_logprob(self, question: str, passages: Sequence[Passage], answer: str) -> float:
-        """Log p(y|x) of `answer` after all passages at once, its end included."""
+        """Log p(y|x) of `answer` after all passages at once, its end included.
+
+        Minus infinity where no passage can be read, and where the scorer lists (`TokenScorer.widest`) and a list lacks
+        a token. Raises InputError for an answer without words.
+        """
+        if not answer.strip():
+            raise InputError("the answer to be scored is empty")
         read = windows(self.frame, question, passages[: self.n_passages])
-        reading = self.scorer.read(self._contexts(question, [window for _, window in read]))
-        try:
+        if not read:
+            return -math.inf
+        with self._reading(question, [window for _, window in read]) as reading:
             tokens = self.scorer.encode(self.frame.answer(answer))
             return float(decode.score_answer(reading, tokens, self.scorer.ends).sum())
-        finally:
-            reading.close()
+
+    @contextmanager
+    def _reading(self, question: str, read: Sequence[str]) -> Iterator[Reading]:
+        """What is read of the passages, and the question, for as long as it is this thread's turn."""
+        with self._turn:
+            reading = self.scorer.read(self._contexts(question, read))
+            try:
+                yield reading
+            finally:
+                reading.close()
 
     def _contexts(self, question: str, read: Sequence[str]) -> list[Context]:
         if self.fused:

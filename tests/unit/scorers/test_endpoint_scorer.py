@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,9 +11,11 @@ import pytest
 
 from pincite.errors import BackendError, ConfigError, InputError
 from pincite.marginalize import decode
+from pincite.marginalize.steps import best
 from pincite.protocols import Context, NextTokens
 from pincite.scorers.endpoint import EndpointScorer
-from pincite.scorers.endpoint_replies import named_limit
+from pincite.scorers.endpoint_replies import Listed, named_limit
+from pincite.scorers.endpoint_words import END_TEXTS, TextWords
 from toys_endpoint import BOS, EOS, ToyEndpoint
 
 KEY = "sk-secret-123456"
@@ -314,6 +317,18 @@ class TestEnds:
         assert np.exp(ended).sum() == pytest.approx(0.6 + plain, abs=1e-4)
         assert " \n" in texts(scorer, given)
         assert scorer.ends == known
+
+    def test_ends_that_no_list_shows_may_be_many(self) -> None:
+        """A vocabulary has tokens that begin with a line feed by the hundred: what ends is not bounded by a few."""
+        words = TextWords(lambda text: [text], END_TEXTS, line_feeds=True)
+        # Beside these two, sixty tokens of 0.01 that begin with a line feed would make the end likelier than either.
+        row = words.row([Listed(b" A", math.log(0.3)), Listed(b" B", math.log(0.01))], bounding=True)
+        ids, logprobs = (np.array([values]) for values in zip(*row, strict=True))
+        ends = np.array(sorted(words.ends))
+        chosen = best(NextTokens(logprobs, ids), slice(None), np.zeros(1), ends)
+        assert words.text(chosen.symbol) == " A"
+        assert chosen.certainty.kind == "approximate"
+        assert chosen.certainty.mass >= 60 * 0.01 - 0.3
 
     def test_an_end_is_learned_from_a_text_that_stops_with_it(self, make: Make) -> None:
         toy, scorer = make("vllm", pieces=False)
