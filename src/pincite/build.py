@@ -48,6 +48,9 @@ _REVISION = 2
 _OLLAMA = "http://127.0.0.1:11434/v1"
 _OPENAI = "https://api.openai.com/v1"
 
+#: Most passages that a model in this process reads at once. Gemma 3 270M takes 28 MB for each.
+_LOCAL_ROWS = 64
+
 
 class Pincite(Pipeline):
     """An index on disk, ready to add, search and ask. Use it as a context manager, or call `close`.
@@ -167,6 +170,22 @@ def build_encoder(settings: Settings) -> Encoder:
         from pincite.encoders.minilm import minilm
 
         return minilm(threads=chosen.threads)
+    if chosen.model.startswith("dpr:"):
+        from pincite.encoders.dpr import load_dpr
+
+        question, _, passage = (each.strip() for each in chosen.model.removeprefix("dpr:").partition(","))
+        if not question or not passage or "," in passage:
+            raise ConfigError(
+                f"encoder.model {chosen.model!r} names no pair: write dpr:QUESTION_MODEL,PASSAGE_MODEL, two folders or "
+                "hub names without a comma in them"
+            )
+        return load_dpr(
+            question,
+            passage,
+            query_prefix=chosen.query_prefix or "",
+            passage_prefix=chosen.passage_prefix or "",
+            threads=chosen.threads,
+        )
     from pincite.encoders.sentence_transformer import load_sentence_transformer
 
     return load_sentence_transformer(
@@ -294,7 +313,11 @@ def _likelihood_model(settings: Settings, name: str) -> LikelihoodModel:
 
 
 def build_generator(settings: Settings, encoder: Encoder) -> Generator:
-    """The generator that `answer.model` and `answer.marginalize` name; nothing is loaded or contacted yet."""
+    """The generator that `answer.model` and `answer.marginalize` name; no model is loaded and no endpoint asked yet.
+
+    A model of the hub (``transformers:NAME``, ``fid:NAME``) is looked for, and fetched if it is not on this machine:
+    its configuration says how it is to be asked.
+    """
     chosen = settings.answer
     kind, _, name = chosen.model.partition(":")
     mode = marginalization(settings)
@@ -367,13 +390,21 @@ def _scoring_generator(settings: Settings, kind: str, mode: Literal["none", "tok
 
 
 def build_scorer(settings: Settings) -> TokenScorer:
-    """The model of `answer.model`, as one whose tokens are scored; nothing is loaded or contacted yet."""
+    """The model of `answer.model`, as one whose tokens are scored; nothing is loaded and no endpoint asked yet.
+
+    ``transformers:NAME`` of the hub is looked for, and fetched if it is not on this machine.
+    """
     kind, _, name = settings.answer.model.partition(":")
     if kind == "local":
         from pincite.generators import gemma
         from pincite.scorers.llama import LlamaScorer
 
         rows = settings.answer.passages
+        if rows > _LOCAL_ROWS:
+            raise ConfigError(
+                f"a local model reads at most {_LOCAL_ROWS} passages at once, for each takes memory of its own; "
+                f"answer.passages is {rows}: lower it, or set answer.marginalize to none"
+            )
         if name:
             return LlamaScorer(Path(name).expanduser(), max_rows=rows)
         cache = gemma.default_cache_dir(os.environ)

@@ -21,7 +21,7 @@ from pincite.types import Citation, Passage, Verdict
 from pincite.words import all_words, content_words, has_content, idf, overlap
 
 if TYPE_CHECKING:
-    from pincite.protocols import Encoder
+    from pincite.protocols import Encoder, Matrix
 
 __all__ = ["Statement", "Support", "add_markers", "cite", "judge", "statements", "words_in_common"]
 
@@ -231,10 +231,17 @@ def judge(statement: str, source: str, *, question: str = "", encoder: Encoder |
         return Support(*spans[best], "supported", min(covered[best], 0.99))
     near = [0.0] * len(texts)
     if encoder is not None:
-        vectors = encoder.encode_passages([statement, *texts])
-        near = [float(value) for value in vectors[1:] @ vectors[0]]
+        near = _cosines(encoder.encode_passages([statement, *texts]))
     best = max(range(len(texts)), key=lambda i: (covered[i] + near[i], -i))
     return Support(*spans[best], "unsupported", min(covered[best], 0.49))
+
+
+def _cosines(vectors: Matrix) -> list[float]:
+    """Of the first with each of the others; not every encoder gives vectors of length 1."""
+    lengths = (vectors * vectors).sum(axis=1) ** 0.5
+    lengths[lengths == 0] = 1
+    unit = vectors / lengths[:, None]
+    return [float(value) for value in unit[1:] @ unit[0]]
 
 
 def _citation(statement: Statement, index: int, passage: Passage, support: Support) -> Citation:

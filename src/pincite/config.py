@@ -72,7 +72,11 @@ class StoreSettings(_Section):
 class EncoderSettings(_Section):
     """What turns text into vectors. Fixed when an index is created."""
 
-    model: str = Field("minilm", description="`minilm` (bundled), the path of a model folder, or a hub name.")
+    model: str = Field(
+        "minilm",
+        description="`minilm` (bundled), the path of a model folder, or a hub name; "
+        "`dpr:QUESTION_MODEL,PASSAGE_MODEL` for the two towers of DPR.",
+    )
     query_prefix: str | None = Field(None, description="Put before queries; unset: what the model states.")
     passage_prefix: str | None = Field(None, description="Put before passages; unset: what the model states.")
     threads: int | None = Field(None, ge=1, description="Threads of the encoder; unset: every core.")

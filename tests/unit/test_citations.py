@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +13,9 @@ from step_helpers import passage
 from pincite.citations import add_markers, cite, judge, statements, words_in_common
 from pincite.types import Citation
 from toys import ToyEncoder
+
+if TYPE_CHECKING:
+    from pincite.protocols import Matrix
 
 VALVE = "The limit is 40 bar. Above that the valve opens."
 OTHER = "The pump is checked every year. It is painted blue."
@@ -328,3 +334,17 @@ def test_a_defined_term_in_quotation_marks_proves_nothing() -> None:
         "verbatim",
         "“Untouchability” is abolished in any form.",
     )
+
+
+def test_the_nearest_sentence_is_so_by_direction_and_not_by_length() -> None:
+    class Long(ToyEncoder):
+        """The second sentence's vector is a hundred times as long; it is the first that is alike."""
+
+        def encode_passages(self, texts: Sequence[str]) -> Matrix:
+            assert len(texts) == 3
+            return np.array([[1, 0], [0.9, 0.1], [30, 90]], dtype=np.float32)
+
+    source = "Rent falls due early. Dogs are not kept."
+    support = judge("Payment comes at dawn.", source, encoder=Long())
+    assert support.verdict == "unsupported"
+    assert source[support.start : support.end] == "Rent falls due early."
