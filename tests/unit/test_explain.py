@@ -34,6 +34,7 @@ def answer(
     mode: Marginalization = "token",
     logprob: float = -1.0,
     baseline: float | None = -4.0,
+    slack: float = 0.0,
     certainty: str = "exact",
     passages: tuple[Passage, ...] | None = None,
 ) -> Answer:
@@ -43,7 +44,15 @@ def answer(
         (),
         tuple(passage(i + 1) for i in range(count)) if passages is None else passages,
         tokens=tuple(tokens),
-        marginal=Marginal(mode, logprob, shares(0, count, 0.5), shares(1 % count, count, 0.75), certainty, baseline),
+        marginal=Marginal(
+            mode,
+            logprob,
+            shares(0, count, 0.5),
+            shares(1 % count, count, 0.75),
+            certainty,
+            slack=slack,
+            baseline=baseline,
+        ),
     )
 
 
@@ -138,6 +147,18 @@ def test_extremes_of_probability() -> None:
     assert "probability of the answer 0 " in draw(answer(THREE, logprob=-math.inf, baseline=-math.inf))
     assert "probability of the answer 1.0000" in draw(answer(THREE, logprob=1e-12))
     assert "1.0 × 10^−4" in draw(answer(THREE, logprob=math.log(9.99e-5)))
+
+
+def test_a_probability_that_is_only_bounded_is_no_number() -> None:
+    text = draw(answer(THREE, logprob=math.log(0.2), slack=math.log(3), baseline=math.log(0.05), certainty="certified"))
+    assert "probability of the answer between 0.2000 and 0.6000   certified" in text
+    assert "the passages make it at least 4.0 times as probable" in text
+    # It may be far likelier than the baseline: neither is claimed.
+    text = draw(answer(THREE, logprob=math.log(0.2), slack=math.log(3), baseline=math.log(0.15)))
+    assert "without passages p = 0.1500\n" in text
+    assert "knew it anyway" in draw(answer(THREE, logprob=math.log(0.2), slack=0.1, baseline=math.log(0.15)))
+    assert "probability of the answer 0.2000 " in draw(answer(THREE, logprob=math.log(0.2), slack=1e-9))
+    assert "between 0 and 1.0000" in draw(answer(THREE, logprob=-math.inf, slack=math.inf))
 
 
 def test_without_a_marginal_it_says_what_to_run() -> None:

@@ -129,6 +129,7 @@ def test_generators_by_name() -> None:
         ({"model": "fid:x", "marginalize": "token"}, "fuses the passages"),
         ({"model": "openai:x", "marginalize": "token"}, "needs a key"),
         ({"model": "nonsense", "marginalize": "token"}, "is not known"),
+        ({"model": "local", "marginalize": "token", "passages": 65}, "at most 64 passages"),
     ],
 )
 def test_settings_that_contradict_each_other(answer: dict[str, str], said: str) -> None:

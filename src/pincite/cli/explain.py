@@ -265,7 +265,10 @@ def _bar(share: float, size: int, plain: bool) -> str:
 def _summary(out: Console, tokens: Sequence[Token], marginal: Marginal, width: int) -> None:
     count = len(marginal.priors)
     of = f"RAG-{marginal.mode.title()}, {count} passage{'s' if count != 1 else ''}"
-    _words(out, f"probability of the answer {_p(marginal.logprob)}   {marginal.certainty}   {of}", width, style="bold")
+    least, most = marginal.logprob, min(0.0, marginal.logprob + marginal.slack)
+    # What a model does not list counts as 0: what is drawn must not look like the whole where it is not.
+    p = _p(least) if _p(least) == _p(most) else f"between {_p(least)} and {_p(most)}"
+    _words(out, f"probability of the answer {p}   {marginal.certainty}   {of}", width, style="bold")
     logprobs = [token.logprob for token in tokens if token.logprob is not None]
     if len(logprobs) > 1 and len(logprobs) == len(tokens):
         mean = math.exp(math.fsum(logprobs) / len(logprobs))
@@ -273,15 +276,19 @@ def _summary(out: Console, tokens: Sequence[Token], marginal: Marginal, width: i
     if marginal.baseline is None:
         return
     told = f"without passages p = {_p(marginal.baseline)}"
-    gain = marginal.logprob - marginal.baseline if math.isfinite(marginal.baseline) else math.inf
-    if gain <= math.log(_NEAR):
+    bare = marginal.baseline
+    gain, gain_at_most = (each - bare if math.isfinite(bare) else math.inf for each in (least, most))
+    if gain_at_most <= math.log(_NEAR):
         _words(
             out, f"{told}: the model knew it anyway; the passages confirm more than they tell", width, style="yellow"
         )
+    elif gain <= math.log(_NEAR):
+        _words(out, told, width)
     elif math.isinf(gain):
         _words(out, f"{told}: only the passages make it possible", width)
     else:
-        _words(out, f"{told}: the passages make it {_times(gain)} times as probable", width)
+        at_least = "" if _times(gain) == _times(gain_at_most) else "at least "
+        _words(out, f"{told}: the passages make it {at_least}{_times(gain)} times as probable", width)
 
 
 def _p(logprob: float) -> str:

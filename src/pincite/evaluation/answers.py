@@ -229,7 +229,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class GoldProbability:
-    """How probable the gold answers are, over the questions that have one. Means are None where none was told."""
+    """How probable the gold answers are, over the questions that have one. Means are None where none was told.
+
+    Of a model that lists only its likeliest tokens these are lower bounds: what no list holds counts as impossible.
+    """
 
     mean: Mean | None  #: of p(y_gold|x)
     mean_log: Mean | None  #: of its natural logarithm, without those that are impossible

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pincite.errors import InputError
 from pincite.generators.few_shot import FewShotFrame, is_answer, support
-from pincite.generators.scored import Frame, pieces, sentence_tokens, token_texts, windows
+from pincite.generators.scored import Frame, open_reading, pieces, sentence_tokens, token_texts, windows
 from pincite.marginalize import decode, posterior, prior, rag_sequence, rag_token
 from pincite.types import Generation, Marginal, Prompt, SentenceShares, Token
 
@@ -59,8 +59,6 @@ class MarginalGenerator:
         temperature: of the prior; None is the one calibrated for the stage that scored the passages.
         fused_by: the rule that gave the scores of the stage ``fused``.
         baseline: also say what the answer's probability is without any passage.
-        parallel: whether questions of several threads may be read at once: for a model that runs elsewhere. One in
-            this process has room for the passages of one question, so by default the second waits for the first.
 
     ``token`` gives the answer that greedy search finds in the mixture (beam search with more than one beam);
     ``sequence`` decodes thoroughly: the candidates of every passage, each scored under every passage.
@@ -81,7 +79,6 @@ class MarginalGenerator:
         fused_by: Fusion = "zscore",
         baseline: bool = True,
         least_support: float = 0.5,
-        parallel: bool = False,
     ) -> None:
         if mode not in ("token", "sequence"):
             raise InputError(f"mode must be token or sequence, got {mode!r}")
@@ -95,8 +92,7 @@ class MarginalGenerator:
         self.fused_by = fused_by
         self.baseline = baseline
         self.least_support = least_support
-        self.parallel = parallel
-        self._turn: AbstractContextManager[object] = nullcontext() if parallel else threading.Lock()
+        self._turn = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -151,15 +147,8 @@ class MarginalGenerator:
         with self._reading([self.frame.context(question, window) for window in windows]) as reading:
             return decode.score_answer(reading, self.scorer.encode(self.frame.answer(answer)), self.scorer.ends)
 
-    @contextmanager
-    def _reading(self, contexts: Sequence[Context]) -> Iterator[Reading]:
-        """The contexts read, for as long as it is this thread's turn."""
-        with self._turn:
-            reading = self.scorer.read(contexts)
-            try:
-                yield reading
-            finally:
-                reading.close()
+    def _reading(self, contexts: Sequence[Context]) -> AbstractContextManager[Reading]:
+        return open_reading(self.scorer, contexts, self._turn)
 
     def _asked(self, question: str, passages: Sequence[Passage]) -> _Asked | None:
         read = windows(self.frame, question, passages[: self.n_passages])

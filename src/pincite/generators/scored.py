@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -13,14 +14,26 @@ from pincite.sentences import sentence_spans
 from pincite.types import Token
 
 if TYPE_CHECKING:
+    from threading import Lock
+
     import numpy as np
     from numpy.typing import NDArray
 
-    from pincite.protocols import Context, TokenScorer
+    from pincite.protocols import Context, Reading, TokenScorer
     from pincite.scorers.rag_checkpoint import RagForm
     from pincite.types import Passage
 
-__all__ = ["Frame", "Piece", "QuestionContextFrame", "RagFrame", "pieces", "sentence_tokens", "token_texts", "windows"]
+__all__ = [
+    "Frame",
+    "Piece",
+    "QuestionContextFrame",
+    "RagFrame",
+    "open_reading",
+    "pieces",
+    "sentence_tokens",
+    "token_texts",
+    "windows",
+]
 
 
 class Frame(Protocol):
@@ -108,6 +121,21 @@ def windows(frame: Frame, question: str, passages: Sequence[Passage]) -> list[tu
     """What is read of each passage that holds words, with its index."""
     read = ((i, frame.window(question, p.chunk.text, p.title)) for i, p in enumerate(passages))
     return [(i, window) for i, window in read if window]
+
+
+@contextmanager
+def open_reading(scorer: TokenScorer, contexts: Sequence[Context], turn: Lock) -> Iterator[Reading]:
+    """The contexts read, and closed at the end, whatever happens.
+
+    A model has room for the passages of one question. Those of other threads wait for their `turn`, unless the scorer
+    says of itself that it is `concurrent`.
+    """
+    with nullcontext() if getattr(scorer, "concurrent", False) else turn:
+        reading = scorer.read(contexts)
+        try:
+            yield reading
+        finally:
+            reading.close()
 
 
 class Piece(NamedTuple):

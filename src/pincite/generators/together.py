@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal
 
 from pincite.errors import InputError
 from pincite.generators.few_shot import FewShotFrame, is_answer, support
-from pincite.generators.scored import Frame, pieces, token_texts, windows
+from pincite.generators.scored import Frame, open_reading, pieces, token_texts, windows
 from pincite.marginalize import decode
 from pincite.types import Generation, Prompt, Token
 
@@ -33,7 +33,6 @@ class TogetherGenerator:
         fused: whether it does: Fusion-in-Decoder.
         frame: how passages and a question are put to the model.
         n_passages: how many passages are read, from the first.
-        parallel: whether questions of several threads may be read at once: for a model that runs elsewhere.
     """
 
     cites = False
@@ -47,7 +46,6 @@ class TogetherGenerator:
         n_passages: int = 5,
         max_tokens: int = 32,
         least_support: float = 0.5,
-        parallel: bool = False,
     ) -> None:
         self.scorer = scorer
         self.fused = fused
@@ -55,8 +53,7 @@ class TogetherGenerator:
         self.n_passages = n_passages
         self.max_tokens = max_tokens
         self.least_support = least_support
-        self.parallel = parallel
-        self._turn: AbstractContextManager[object] = nullcontext() if parallel else threading.Lock()
+        self._turn = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -116,15 +113,8 @@ class TogetherGenerator:
             tokens = self.scorer.encode(self.frame.answer(answer))
             return float(decode.score_answer(reading, tokens, self.scorer.ends).sum())
 
-    @contextmanager
-    def _reading(self, question: str, read: Sequence[str]) -> Iterator[Reading]:
-        """What is read of the passages, and the question, for as long as it is this thread's turn."""
-        with self._turn:
-            reading = self.scorer.read(self._contexts(question, read))
-            try:
-                yield reading
-            finally:
-                reading.close()
+    def _reading(self, question: str, read: Sequence[str]) -> AbstractContextManager[Reading]:
+        return open_reading(self.scorer, self._contexts(question, read), self._turn)
 
     def _contexts(self, question: str, read: Sequence[str]) -> list[Context]:
         if self.fused:

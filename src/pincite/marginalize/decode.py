@@ -32,7 +32,17 @@ from pincite.marginalize.certificate import EXACT, Certainty, Lists
 from pincite.marginalize.decoded import Choice, Decoded, by_token
 from pincite.marginalize.logspace import as_floats, logsumexp
 from pincite.marginalize.posterior import sequence_posterior
-from pincite.marginalize.steps import END, WIDTH, ask, best, checked_ends, checked_prior, symbols, symbols_of
+from pincite.marginalize.steps import (
+    END,
+    WIDTH,
+    ask,
+    best,
+    checked_ends,
+    checked_prior,
+    nothing_likely,
+    symbols,
+    symbols_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -232,7 +242,7 @@ def _from_row(near: NextTokens, prior: Floats, ends: NDArray[np.int64], row: int
     ids = np.argsort(-logprobs, kind="stable") if near.ids is None else near.ids[row]
     heights = np.cumsum(np.exp(logprobs[ids] if near.ids is None else logprobs))
     if not heights[-1] > 0:
-        raise BackendError("the model gave no token any probability")
+        raise nothing_likely(exact=near.ids is None)
     sure = EXACT if near.ids is None else Certainty("certified")
     if near.ids is None or point >= heights[-1]:
         if near.ids is not None:
@@ -249,7 +259,7 @@ def _from_mixture(near: NextTokens, prior: Floats, ends: NDArray[np.int64], temp
     found = symbols(near, slice(None), prior, ends, near.logprobs.shape[1])
     top = found.lower.max()
     if np.isneginf(top):
-        raise BackendError("the model gave no token any probability")
+        raise nothing_likely(exact=near.ids is None)
     heights = np.cumsum(np.exp((found.lower - top) / temperature))
     place = min(int(np.searchsorted(heights, point * heights[-1], side="right")), len(heights) - 1)
     unseen = 1.0 - float(np.exp(found.lower).sum())

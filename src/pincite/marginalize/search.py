@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from pincite.errors import BackendError
 from pincite.marginalize.certificate import EXACT, Certainty
 from pincite.marginalize.decoded import Choice
-from pincite.marginalize.steps import END, Symbols
+from pincite.marginalize.steps import END, Symbols, nothing_likely
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +54,7 @@ def expand(hypotheses: Sequence[Hypothesis], found: Sequence[Symbols], beams: in
     order = np.argsort(-rows.lower, kind="stable")
     order = order[~np.isneginf(rows.lower[order])]
     if not len(order):
-        raise BackendError("the model gave no token any probability")
+        raise nothing_likely(exact=exact)
     goes_on = rows.tokens != END
     first, live = order[:beams], order[goes_on[order]][:beams]
     sure = EXACT

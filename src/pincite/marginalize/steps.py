@@ -33,6 +33,7 @@ __all__ = [
     "certainty",
     "checked_ends",
     "checked_prior",
+    "nothing_likely",
     "symbols",
     "symbols_of",
 ]
@@ -132,12 +133,22 @@ def certainty(near: NextTokens, lowest: float, highest_other: float) -> Certaint
     return Certainty("approximate", float(min(1.0, np.exp(highest_other) - np.exp(lowest))))
 
 
+def nothing_likely(*, exact: bool) -> BackendError:
+    """The error for a step after which no symbol has any probability, as far as is known."""
+    if exact:
+        return BackendError("the model gave no token any probability")
+    return BackendError(
+        "an answer cannot go on: the endpoint lists no token after any passage that is told as whole characters; "
+        "llama.cpp's server tells all"
+    )
+
+
 def best(near: NextTokens, rows: slice, log_prior: Floats, ends: NDArray[np.int64]) -> Choice:
     """The likeliest symbol of the mixture over `rows`; of equal ones the lowest token, and the end last."""
     found = symbols(near, rows, log_prior, ends, 1)
     place = int(np.argmax(found.lower))
     if np.isneginf(found.lower[place]):
-        raise BackendError("the model gave no token any probability")
+        raise nothing_likely(exact=near.ids is None)
     # What is fully known lost the comparison, or a tie, for good; only what may be likelier than it seems can object.
     open_to_doubt = found.upper > found.lower
     open_to_doubt[place] = False

@@ -156,6 +156,15 @@ class EndpointScorer:
         """Whether tokens are the model's own and every one can be scored, as with llama.cpp's server."""
         return self._open().words.exact
 
+    @property
+    def concurrent(self) -> bool:
+        """Whether readings of several questions at once do each other no harm.
+
+        llama.cpp's server keeps contexts in slots, and readings would put each other's out: all would be computed anew
+        at every step, and a little otherwise.
+        """
+        return not self._open().slots
+
     def encode(self, text: str) -> list[int]:
         """See `TokenScorer.encode`. Raises BackendError where the endpoint neither tokenizes nor echoes."""
         return self._open().words.encode(text)

@@ -47,6 +47,8 @@ END_TEXTS = (
 """How models write the token that ends their text. Where an endpoint ends its text with another, it is learned."""
 
 _LINE_FEEDS = 8  #: runs of so many are tokens that are known beforehand
+_OTHER_FEEDS = 1000  #: more than a vocabulary has other tokens that begin with a line feed
+_OTHER_ENDS = 8  #: more than a model has end tokens of other names
 _KEPT = 256  #: parts of contexts whose tokens are remembered
 
 
@@ -133,15 +135,17 @@ class NumberedWords:
         return self._bytes[token]
 
     def _tokens(self, text: str, *, first: bool) -> list[int]:
-        if (text, first) not in self._cut:
-            ids, pieces = self._tokenize(text, first)
-            if not first and text and b"".join(pieces) != text.encode("utf-8", "replace"):
-                # Some tokenizers put a space before every text. After a line feed they do not.
-                ids = self._after_line_feed(text)
-            if len(self._cut) >= _KEPT:
-                self._cut.clear()
-            self._cut[text, first] = ids
-        return self._cut[text, first]
+        known = self._cut.get((text, first))  # another thread may clear them at any time
+        if known is not None:
+            return known
+        ids, pieces = self._tokenize(text, first)
+        if not first and text and b"".join(pieces) != text.encode("utf-8", "replace"):
+            # Some tokenizers put a space before every text. After a line feed they do not.
+            ids = self._after_line_feed(text)
+        if len(self._cut) >= _KEPT:
+            self._cut.clear()
+        self._cut[text, first] = ids
+        return ids
 
     def _after_line_feed(self, text: str) -> list[int]:
         ids, pieces = self._tokenize("\n" + text, False)
@@ -174,7 +178,8 @@ class TextWords:
 
     A token whose text is not told or is no whole characters is left out: an answer could not be continued with it.
     Where the others are to bound what is left out, all that is less likely is left out too. Tokens of one text count
-    as one. All ends are known from the beginning: what ends an answer and was not foreseen counts as the last of them.
+    as one. All ends are known from the beginning: what ends an answer and was not foreseen counts as one of them. There
+    are more than can be met, so that a bound on those that are not listed holds.
     """
 
     exact = False
@@ -183,9 +188,12 @@ class TextWords:
         feeds = ["\n" * length for length in range(1, _LINE_FEEDS + 1)] if line_feeds else []
         self._echo = echo
         self._line_feeds = line_feeds
-        self._texts: list[str] = [*dict.fromkeys([*end_texts, *feeds]), "\n" if line_feeds else ""]
-        self._other_end = len(self._texts) - 1
-        self._numbers = {text: number for number, text in enumerate(self._texts[:-1])}
+        foreseen = list(dict.fromkeys([*end_texts, *feeds]))
+        self._other_end = len(foreseen)
+        # What bounds the end has to count how many tokens it may have that no list showed.
+        others = ["\n"] * _OTHER_FEEDS if line_feeds else [""] * _OTHER_ENDS
+        self._texts: list[str] = [*foreseen, *others]
+        self._numbers = {text: number for number, text in enumerate(foreseen)}
         self._numbers[""] = self._other_end
         self._lock = threading.Lock()
         self.ends = frozenset(range(len(self._texts)))

@@ -246,15 +246,17 @@ def test_questions_of_several_threads_wait_for_each_other(kind: str) -> None:
     assert model.open == 0
 
 
-def test_a_model_elsewhere_reads_for_several_threads_at_once() -> None:
+def test_a_model_that_can_reads_for_several_threads_at_once() -> None:
     both = threading.Barrier(2, timeout=10)
 
     class Elsewhere(TableScorer):
+        concurrent = True
+
         def read(self, contexts: Sequence[Context]) -> TableReading:
             both.wait()
             return super().read(contexts)
 
-    generator = MarginalGenerator(Elsewhere(WORDS, (4, 5), table), "token", parallel=True)
+    generator = MarginalGenerator(Elsewhere(WORDS, (4, 5), table), "token")
     with ThreadPoolExecutor(2) as pool:
         given = list(
             pool.map(lambda _: generator.answer_logprob(QUESTION, passages(2.7, 1.9, 0.4), "England"), range(2))

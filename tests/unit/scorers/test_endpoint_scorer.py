@@ -92,6 +92,10 @@ class TestReplies:
         expected = true_texts(toy, "".join(CONTEXTS[1]) + " lease", float(given.logprobs[0].min()))
         assert texts(scorer, given) == pytest.approx(expected, abs=1e-5)
 
+    def test_readings_take_slots_from_each_other(self, make: Make) -> None:
+        assert not make()[1].concurrent
+        assert make("vllm", pieces=False)[1].concurrent
+
     @pytest.mark.parametrize("reuse", [False, True])
     def test_contexts_are_first_computed_one_by_one_in_slots_of_their_own(self, make: Make, reuse: bool) -> None:
         toy, scorer = make(scorer={"reuse": reuse})
