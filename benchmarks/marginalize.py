@@ -4,8 +4,8 @@
     python benchmarks/marginalize.py report xquad.jsonl --plot dilution.svg
 
 The data is a BEIR folder whose queries hold answers (`metadata.answers` or `metadata.answer`). Passages are the best
-ten of pincite's own hybrid search over the whole corpus, one document one passage. Every passage is read once, and all of
-these are compared on the same readings, for each k:
+ten of pincite's own hybrid search over the whole corpus, one document one passage. Every passage is read once, and all
+of these are compared on the same readings, for each k:
 
     top-1          greedy, from the first passage alone (the same for every k)
     one prompt     greedy, after one context that holds the k passages
@@ -130,14 +130,11 @@ class _Rows:
     def __init__(self, seen: Seen, rows: int) -> None:
         self.seen, self.rows, self.tokens = seen, rows, ()
 
-    def next_tokens(self, width: int | None = None) -> NextTokens:
+    def next_tokens(self, width: int | None = None) -> NextTokens:  # noqa: ARG002
         return NextTokens(self.seen.after(self.tokens)[: self.rows])
 
-    def extend(self, rows: Sequence[int], tokens: Sequence[int]) -> None:
+    def extend(self, rows: Sequence[int], tokens: Sequence[int]) -> None:  # noqa: ARG002
         self.tokens = (*self.tokens, tokens[0])
-
-    def score(self, continuations: Sequence[Sequence[int]], *, end: bool = False) -> list[NDArray[np.float32]]:
-        raise NotImplementedError
 
     def close(self) -> None: ...
 
@@ -242,6 +239,36 @@ def run(options: argparse.Namespace) -> None:
     scorer.close()
 
 
+def calibrate(options: argparse.Namespace) -> None:
+    """The temperature of every stage, on the passages that were read: their scores are looked up again."""
+    rows = loaded(options.rows)
+    retrieve = Retriever(Path(options.data), Path(options.cache) if options.cache else cache_folder())
+    scores: dict[str, list[Array]] = {stage: [] for stage in ("fused", "dense", "bm25", "rrf")}
+    kept: dict[str, list[Array]] = {stage: [] for stage in scores}
+    for row in rows:
+        legs = {p.uri: p.legs for p in retrieve.pincite.search(row["question"], k=len(row["found"]) * 5).passages}
+        best = gold_totals(row)
+        found = [legs.get(each["document"], {}) for each in row["found"]]
+        by_stage = {
+            "fused": [each["score"] for each in row["found"]],
+            "dense": [leg["dense"].score if "dense" in leg else np.nan for leg in found],
+            "bm25": [leg["bm25"].score if "bm25" in leg else np.nan for leg in found],
+            "rrf": [sum(1 / (10 + hit.rank) for hit in leg.values()) or np.nan for leg in found],
+        }
+        for stage, given in by_stage.items():
+            known = ~np.isnan(np.array(given))  # a leg that did not find a passage says nothing of it
+            if known.any():
+                scores[stage].append(prior.logits(stage, np.array(given)[known]))
+                kept[stage].append(best[known])
+    for stage in scores:
+        print(stage, prior.calibrate(scores[stage], kept[stage]))
+
+
+def gold_totals(row: dict[str, Any]) -> Array:
+    """log p(gold|x,z) for each passage, of the gold answer that is likeliest after any."""
+    return max((np.array(each).sum(axis=1) for each in row["gold_rows"]), key=lambda each: float(each.max()))
+
+
 def loaded(paths: Sequence[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for path in paths for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
@@ -270,8 +297,7 @@ def gold_logprob(row: dict[str, Any], mode: str, k: int, temperature: float | No
 
 def calibrated(rows: Sequence[dict[str, Any]]) -> Any:
     scores = [prior.logits(row["found"][0]["stage"], [each["score"] for each in row["found"]]) for row in rows]
-    best = [max((np.array(each).sum(axis=1) for each in row["gold_rows"]), key=lambda each: each.max()) for row in rows]
-    return prior.calibrate(scores, best)
+    return prior.calibrate(scores, [gold_totals(row) for row in rows])
 
 
 def table(rows: Sequence[dict[str, Any]], rule: str) -> Iterator[str]:
@@ -321,8 +347,7 @@ def report(options: argparse.Namespace) -> None:
 
 def _dilution(row: dict[str, Any]) -> Any:
     logits = prior.logits(row["found"][0]["stage"], [each["score"] for each in row["found"]])
-    best = max((np.array(each).sum(axis=1) for each in row["gold_rows"]), key=lambda each: each.max())
-    return dilution.dilution(logits / row["temperature"], best)
+    return dilution.dilution(logits / row["temperature"], gold_totals(row))
 
 
 def plot(curves: dict[str, list[float]], count: int) -> str:
@@ -366,6 +391,11 @@ def main() -> None:
     reports.add_argument("--rule", choices=["squad", "unicode"], default="squad")
     reports.add_argument("--plot", default=None, help="an SVG file of the dilution curves")
     reports.set_defaults(do=report)
+    stages = commands.add_parser("calibrate", help="the prior's temperature for the scores of each stage")
+    stages.add_argument("rows", nargs="+")
+    stages.add_argument("--data", required=True)
+    stages.add_argument("--cache", default=None)
+    stages.set_defaults(do=calibrate)
     options = parser.parse_args()
     options.do(options)
 

@@ -364,7 +364,7 @@ def _scoring_generator(settings: Settings, kind: str, mode: Literal["none", "tok
     from pincite.generators.marginal import MarginalGenerator
     from pincite.generators.scored import Frame, QuestionContextFrame, RagFrame
     from pincite.generators.together import TogetherGenerator
-    from pincite.scorers.base import model_folder, read_config
+    from pincite.scorers.base import stated_config
     from pincite.scorers.rag_checkpoint import rag_form
 
     chosen = settings.answer
@@ -375,7 +375,7 @@ def _scoring_generator(settings: Settings, kind: str, mode: Literal["none", "tok
     frame: Frame = FewShotFrame()
     if getattr(scorer, "encodes", False):
         name = chosen.model.partition(":")[2]
-        rag = read_config(model_folder(name)).get("model_type") == "rag"
+        rag = stated_config(name).get("model_type") == "rag"
         frame = RagFrame(rag_form(name)) if rag else QuestionContextFrame()
     if kind == "fid" or mode == "none":
         return TogetherGenerator(scorer, fused=kind == "fid", frame=frame, n_passages=chosen.passages)

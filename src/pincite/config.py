@@ -239,8 +239,8 @@ class AnswerSettings(_Section):
     prior_temperature: float | None = Field(
         None,
         gt=0,
-        description="Of the softmax that makes retrieval scores the passages' prior; unset: calibrated for the stage "
-        "that gave the scores.",
+        description="Of the softmax that makes retrieval scores the passages' prior; unset: what was measured for "
+        "the stage that gave the scores (rerankers: 1).",
     )
     base_url: str | None = Field(None, description="Address of an OpenAI-compatible endpoint.")
     api_key: SecretStr | None = Field(None, description="Its key; better given as OPENAI_API_KEY in the environment.")

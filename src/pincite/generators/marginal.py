@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pincite.errors import InputError
@@ -56,7 +56,7 @@ class MarginalGenerator:
         n_passages: how many passages are read, from the first.
         max_tokens: of an answer.
         beams: of the search for each passage's candidates (``sequence``), or over the mixture (``token``).
-        temperature: of the prior; None is the one calibrated for the stage that scored the passages.
+        temperature: of the prior; None is the default of the stage that scored the passages.
         fused_by: the rule that gave the scores of the stage ``fused``.
         baseline: also say what the answer's probability is without any passage.
 
@@ -159,6 +159,7 @@ class MarginalGenerator:
 
     def _prior(self, passages: Sequence[Passage]) -> Array:
         """Log p(z|x): the softmax of the scores that put the passages in their order."""
+        passages = [_relevance(passage) for passage in passages]
         ranks = self.fused_by == "rrf" and passages[0].hit.stage == "fused"
         return prior.of_passages(passages, self.temperature, "rrf" if ranks else None)
 
@@ -243,6 +244,14 @@ class MarginalGenerator:
             scored = decode.score_answer(reading, decoded.tokens, self.scorer.ends)[0, : len(decoded.token_logprobs)]
         # What a list lacks is not impossible, and an answer must not seem to owe its passages everything.
         return scored if self.scorer.widest is None else np.where(np.isneginf(scored), np.nan, scored)
+
+
+def _relevance(passage: Passage) -> Passage:
+    """With the hit from before, where the last was given for being unlike others: that says nothing of the question."""
+    if passage.hit.stage != "mmr":
+        return passage
+    before = (passage.legs[stage] for stage in ("fused", "dense", "bm25") if stage in passage.legs)
+    return replace(passage, hit=next(before, passage.hit))
 
 
 def _spread(shares: Array, places: Sequence[int], offered: int) -> Array:

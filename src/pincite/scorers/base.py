@@ -39,6 +39,7 @@ __all__ = [
     "read_config",
     "select_rows",
     "short_name",
+    "stated_config",
     "vocabulary_size",
 ]
 
@@ -88,9 +89,8 @@ def model_folder(path_or_name: str) -> Path:
     """
     folder = Path(path_or_name).expanduser()
     if not folder.is_dir():
-        folder = _from_hub(path_or_name)
-    if not (folder / "config.json").is_file():
-        raise InputError(f"{folder} is not a model folder: it has no config.json")
+        folder = _from_hub(path_or_name, _WANTED)
+    _check_config(folder)
     if not any(folder.glob("*.safetensors")):
         pickled = sorted(each.name for each in folder.glob("*.bin"))
         found = f"only {', '.join(pickled)}, which is pickled and" if pickled else "no weights in a form that"
@@ -101,7 +101,24 @@ def model_folder(path_or_name: str) -> Path:
     return folder
 
 
-def _from_hub(name: str) -> Path:
+def stated_config(path_or_name: str) -> dict[str, Any]:
+    """The ``config.json`` of a model, without its weights: of a hub model nothing else is fetched.
+
+    Raises InputError where there is no such model.
+    """
+    folder = Path(path_or_name).expanduser()
+    if not folder.is_dir():
+        folder = _from_hub(path_or_name, ("config.json",))
+    _check_config(folder)
+    return read_config(folder)
+
+
+def _check_config(folder: Path) -> None:
+    if not (folder / "config.json").is_file():
+        raise InputError(f"{folder} is not a model folder: it has no config.json")
+
+
+def _from_hub(name: str, wanted: Sequence[str]) -> Path:
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
         raise InputError(f"there is no model folder {name!r}, and it is not a hub name of the form owner/model")
     from huggingface_hub import snapshot_download
@@ -109,11 +126,15 @@ def _from_hub(name: str) -> Path:
 
     try:
         # What is on this machine is used as it is: no question to the hub, and no other model by the same name.
-        return Path(snapshot_download(name, allow_patterns=list(_WANTED), local_files_only=True))
+        folder = Path(snapshot_download(name, allow_patterns=list(wanted), local_files_only=True))
     except (LocalEntryNotFoundError, HFValidationError, OSError):
         pass
+    else:
+        # A snapshot of which only the configuration was looked at is not whole.
+        if len(wanted) == 1 or any(folder.glob("*.safetensors")):
+            return folder
     try:
-        return Path(snapshot_download(name, allow_patterns=list(_WANTED)))
+        return Path(snapshot_download(name, allow_patterns=list(wanted)))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
         raise InputError(
             f"the model {name!r} is neither a folder here nor to be had from the hub ({type(error).__name__}); "

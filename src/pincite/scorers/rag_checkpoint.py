@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pincite.errors import InputError
-from pincite.scorers.base import model_folder, read_config
+from pincite.scorers.base import stated_config
 
 if TYPE_CHECKING:
     from pincite.protocols import Context
@@ -45,11 +45,10 @@ def rag_form(path_or_name: str) -> RagForm:
 
     Raises InputError where there is no such model, and where it is not a RAG checkpoint.
     """
-    folder = model_folder(path_or_name)
-    config = read_config(folder)
+    config = stated_config(path_or_name)
     if config.get("model_type") != "rag":
         raise InputError(
-            f"{folder} is no RAG checkpoint: its config.json states model_type {config.get('model_type')!r}"
+            f"{path_or_name} is no RAG checkpoint: its config.json states model_type {config.get('model_type')!r}"
         )
     plain = RagForm()
     generator = config.get("generator") or {}

@@ -107,6 +107,17 @@ def test_ranks_fused_are_no_standardized_sums() -> None:
     assert ranks.priors == pytest.approx((0.5, 0.25, 0.25))  # in proportion to the sums themselves
 
 
+def test_the_prior_is_of_relevance_and_not_of_novelty() -> None:
+    near = passages(2.7, 1.9, 0.4)
+    found = tuple(
+        replace(p, hit=Hit(p.chunk.id, -i, i + 1, "mmr"), legs={"fused": p.hit._replace(stage="fused")})
+        for i, p in enumerate(near)
+    )
+    marginal = answered(MarginalGenerator(scorer(), "token", temperature=1.0), found).marginal
+    assert marginal is not None
+    assert marginal.priors == pytest.approx((0.6453, 0.2900, 0.0647), abs=5e-5)
+
+
 @pytest.mark.parametrize("mode", ["token", "sequence"])
 def test_the_probability_of_a_given_answer(mode: str) -> None:
     generator = MarginalGenerator(scorer(), mode, temperature=1.0)  # type: ignore[arg-type]

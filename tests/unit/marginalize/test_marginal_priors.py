@@ -71,7 +71,7 @@ def found_by(*hits: tuple[float, str]) -> list[Passage]:
 
 
 def test_the_prior_of_passages_as_they_were_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert of_passages(found_by((2.0, "bm25"), (1.0, "bm25"))) == pytest.approx(log_prior([2.0, 1.0]))
+    assert of_passages(found_by((2.0, "other"), (1.0, "other"))) == pytest.approx(log_prior([2.0, 1.0]))
     assert of_passages(found_by((2.0, "bm25"), (1.0, "bm25")), 0.1) == pytest.approx(log_prior([2.0, 1.0], 0.1))
     monkeypatch.setitem(DEFAULT_TEMPERATURE, "dense", 0.5)
     assert of_passages(found_by((0.9, "dense"), (0.1, "dense"))) == pytest.approx(log_prior([0.9, 0.1], 0.5))
@@ -79,7 +79,9 @@ def test_the_prior_of_passages_as_they_were_found(monkeypatch: pytest.MonkeyPatc
     mixed = found_by((3.0, "cross-encoder"), (-2.0, "cross-encoder"), (0.99, "dense"))
     assert of_passages(mixed) == pytest.approx(log_prior([3.0, -2.0, -2.0]))
     sums = found_by((0.03, "fused"), (0.01, "fused"))
-    assert np.exp(of_passages(sums, stage="rrf")) == pytest.approx([0.75, 0.25])
+    assert np.exp(of_passages(sums, 1.0, "rrf")) == pytest.approx([0.75, 0.25])
+    monkeypatch.setitem(DEFAULT_TEMPERATURE, "rrf", 0.5)
+    assert np.exp(of_passages(sums, stage="rrf")) == pytest.approx([0.9, 0.1])
     with pytest.raises(InputError, match="at least one"):
         of_passages([])
 

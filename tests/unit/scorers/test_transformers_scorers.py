@@ -307,3 +307,33 @@ def test_the_first_token_is_what_is_stated_or_what_answers_began_with(tmp_path: 
     free = Seq2SeqScorer(str(stated), force_first=False).read(context)
     free.extend([0], [BOS])
     np.testing.assert_allclose(free.next_tokens().logprobs, numbers[0], atol=1e-5)
+
+
+def test_the_configuration_of_a_hub_model_is_fetched_without_its_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    errors = pytest.importorskip("huggingface_hub.errors")
+    asked: list[tuple[tuple[str, ...], bool]] = []
+    snapshot = tmp_path / "snapshot"
+
+    def download(_: str, *, allow_patterns: list[str], local_files_only: bool = False) -> str:
+        asked.append((tuple(allow_patterns), local_files_only))
+        if local_files_only and not snapshot.exists():
+            raise errors.LocalEntryNotFoundError("not here")
+        if not local_files_only:
+            snapshot.mkdir(exist_ok=True)
+            (snapshot / "config.json").write_text('{"model_type": "t5"}')
+            if "*.safetensors" in allow_patterns:
+                (snapshot / "model.safetensors").write_bytes(b"")
+        return str(snapshot)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert base.stated_config("some/model") == {"model_type": "t5"}
+    assert asked == [(("config.json",), True), (("config.json",), False)]
+    # What is here now is the configuration alone: the weights are still to be fetched.
+    assert base.model_folder("some/model") == snapshot
+    assert asked[-1][1] is False
+    assert len(asked) == 4
+    base.model_folder("some/model")
+    assert len(asked) == 5
