@@ -36,7 +36,7 @@ types: $(VENV)/.dev  ## mypy --strict
 	$(BIN)/mypy
 
 unit: $(VENV)/.dev  ## pytest
-	$(BIN)/pytest -q --durations=5
+	$(BIN)/pytest -q -n auto --maxprocesses 4 --dist loadfile --durations=5
 
 format: $(VENV)/.dev  ## Let ruff format and fix
 	$(BIN)/ruff format .

@@ -11,6 +11,7 @@ of these are compared on the same readings, for each k:
     one prompt     greedy, after one context that holds the k passages
     RAG-Sequence   thorough: the greedy answer of each of the k passages, scored under all of them
     RAG-Token      greedy over the mixture of the k
+    chosen         `marginalize = "none"`: the best of three readings by probability, rank and words in common
     logit average  greedy over the mean of the k passages' log-probabilities, weighed by the prior: the wrong mixture
 
 `run` writes a line for each question as it is done and goes on where it stopped; `report` needs no model. Questions are
@@ -37,9 +38,13 @@ from pincite.config import load_settings
 from pincite.evaluation.answer_measures import exact_match, token_f1
 from pincite.evaluation.datasets import load_dataset
 from pincite.evaluation.significance import bootstrap_interval
-from pincite.generators.few_shot import FewShotFrame
+from pincite.generators.few_shot import FewShotFrame, support
+from pincite.generators.local import Reading as PassageReading
+from pincite.generators.local import choose
 from pincite.marginalize import decode, dilution, prior, rag_sequence, rag_token
 from pincite.protocols import Context, NextTokens, Reading, TokenScorer
+from pincite.types import Token
+from pincite.words import all_words, content_words, overlap
 
 KS = (1, 3, 5, 10)
 Array = NDArray[np.float64]
@@ -155,6 +160,35 @@ def logit_average(reading: Reading, log_prior: Array, ends: Sequence[int], max_t
     return tuple(tokens)
 
 
+def chosen(
+    question: str,
+    windows: Sequence[str],
+    scorer: TokenScorer,
+    contexts: Sequence[Context],
+    limit: int,
+) -> str:
+    """What `LocalGenerator` answers: each of three passages read apart, the best reading chosen."""
+    readings = []
+    for i, context in enumerate(contexts[:3]):
+        reading = scorer.read([context])
+        own = decode.greedy(reading, np.zeros(1), scorer.ends, max_tokens=limit)
+        reading.close()
+        text = scorer.decode(own.tokens).strip()
+        words = set(all_words(windows[i]))
+        readings.append(
+            PassageReading(
+                passage=i,
+                text=text,
+                tokens=tuple(Token("", float(each)) for each in own.token_logprobs[: len(own.tokens)]),
+                finish_reason="stop",
+                support=support(text, windows[i]),
+                overlap=overlap(content_words(question), words),
+            )
+        )
+    best = choose(question, readings)
+    return best[0].text if best else ""
+
+
 def measure(
     case: dict[str, Any],
     found: list[dict[str, Any]],
@@ -183,6 +217,9 @@ def measure(
     if options.gold_only:
         reading.close()
         return told
+    if options.chosen_only:
+        reading.close()
+        return {**told, "answers": {"chosen": chosen(question, windows, scorer, contexts, limit)}}
     flat = prior.log_prior(np.zeros(len(contexts)))
     own = greedy_rows(reading, flat, scorer, limit)
     reading.close()
@@ -270,7 +307,14 @@ def gold_totals(row: dict[str, Any]) -> Array:
 
 
 def loaded(paths: Sequence[str]) -> list[dict[str, Any]]:
-    return [json.loads(line) for path in paths for line in Path(path).read_text(encoding="utf-8").splitlines()]
+    """The rows of all files; those of one question are put together."""
+    rows: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        for line in Path(path).read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            before = rows.setdefault(row["id"], row)
+            rows[row["id"]] = {**row, **before, "answers": {**row.get("answers", {}), **before.get("answers", {})}}
+    return list(rows.values())
 
 
 def mean_and_interval(values: Sequence[float]) -> str:
@@ -303,26 +347,28 @@ def calibrated(rows: Sequence[dict[str, Any]]) -> Any:
 def table(rows: Sequence[dict[str, Any]], rule: str) -> Iterator[str]:
     yield "| | k | EM | F1 | mean log p(gold) | p(gold), mean |"
     yield "|---|---|---|---|---|---|"
-    for mode in ("top-1", "one prompt", "RAG-Sequence", "RAG-Token", "logit average"):
+    for mode in ("top-1", "chosen", "one prompt", "RAG-Sequence", "RAG-Token", "logit average"):
         for k in KS:
-            name = mode if mode == "top-1" else f"{mode}@{k}"
-            if (mode == "top-1") != (k == 1) or not any(name in row["answers"] for row in rows):
+            alone = mode in ("top-1", "chosen")
+            name = mode if alone else f"{mode}@{k}"
+            if alone != (k == 1) or not any(name in row["answers"] for row in rows):
                 continue
             measured = [row for row in rows if name in row["answers"]]
             em = [max(exact_match(row["answers"][name], text, rule) for text in row["gold"]) for row in measured]
             score = [max(token_f1(row["answers"][name], text, rule) for text in row["gold"]) for row in measured]
             gold = []
-            if mode != "logit average":
+            if mode not in ("logit average", "chosen"):
                 gold = [
                     p for row in measured if (p := gold_logprob(row, "RAG-Sequence" if k == 1 else mode, k)) is not None
                 ]
             probability = f"{statistics.fmean(gold):.2f} | {statistics.fmean(np.exp(gold)):.3f}" if gold else "— | —"
-            yield f"| {mode} | {k} | {mean_and_interval(em)} | {mean_and_interval(score)} | {probability} |"
+            shown = 3 if mode == "chosen" else k
+            yield f"| {mode} | {shown} | {mean_and_interval(em)} | {mean_and_interval(score)} | {probability} |"
 
 
 def report(options: argparse.Namespace) -> None:
     rows = loaded(options.rows)
-    if "answers" not in rows[0]:
+    if not rows[0]["answers"]:
         print(calibrated(rows))
         return
     print(f"{len(rows)} questions; the right passage first for", end=" ")
@@ -384,6 +430,7 @@ def main() -> None:
     runs.add_argument("--window", type=int, default=96, help="tokens read of a passage")
     runs.add_argument("--temperature", type=float, default=None, help="of the prior; the calibrated one")
     runs.add_argument("--gold-only", action="store_true", help="only what calibrating the temperature takes")
+    runs.add_argument("--chosen-only", action="store_true", help="only the way that does not marginalize")
     runs.add_argument("--cache", default=None, help="where the index is kept")
     runs.set_defaults(do=run)
     reports = commands.add_parser("report", help="tables of what was run")
