@@ -61,6 +61,7 @@ SHARED = {
         "endpoint_reading",
         "endpoint_replies",
         "endpoint_words",
+        "llama_vocabulary",
         "seq2seq",
     },
 }

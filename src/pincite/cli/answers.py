@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from pincite.config import Settings
     from pincite.encoders.cached import CachedEncoder
+    from pincite.evaluation.answer_records import AnswerReport, Opened, Reader
     from pincite.evaluation.answer_sets import AnswerSet
-    from pincite.evaluation.answers import AnswerReport, Opened, Reader
     from pincite.evaluation.index import CorpusIndex, EvaluationListener
     from pincite.protocols import Encoder
 
@@ -94,9 +94,10 @@ def answers(
     from dataclasses import replace
 
     from pincite.cli.bars import fit_pipe, watched
+    from pincite.evaluation.answer_assessment import correct_answers
     from pincite.evaluation.answer_measures import check_rule
     from pincite.evaluation.answer_report import answers_data, answers_remarks, answers_rows, answers_tables
-    from pincite.evaluation.answers import correct_answers, evaluate_answers
+    from pincite.evaluation.answers import evaluate_answers
     from pincite.evaluation.kept_replies import KeptReplies
 
     chosen = check_rule(rule)
@@ -251,7 +252,7 @@ class _Bench:
 
     def _reader(self, name: str, settings: Settings, index: CorpusIndex) -> Reader:
         from pincite import __version__
-        from pincite.evaluation.answers import Reader
+        from pincite.evaluation.answer_records import Reader
 
         data: dict[str, Any] = {key: value for key, value in settings.masked().items() if key not in _IRRELEVANT}
         data["answer"] = {key: value for key, value in data["answer"].items() if key not in ("passages", "timeout")}
@@ -263,7 +264,8 @@ class _Bench:
         import time
 
         from pincite.build import Pincite, index_options
-        from pincite.evaluation.answers import Found, GeneratorAnswerer, Opened
+        from pincite.evaluation.answer_records import Found, Opened
+        from pincite.evaluation.answerers import GeneratorAnswerer
         from pincite.evaluation.timed import TimedQueries
         from pincite.store.edge import EdgeStore
         from pincite.types import Hit, Passage

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pincite.evaluation.answers import AnswerReport, AnswerVersus, Mean, Outcome, Reading
+from pincite.evaluation.answer_records import AnswerReport, AnswerVersus, Mean, Outcome, Reading
 from pincite.evaluation.report import SIGNIFICANT
 from pincite.evaluation.wide_table import WideTable
 

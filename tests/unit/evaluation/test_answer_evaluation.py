@@ -15,7 +15,9 @@ from eval_helpers import make_set
 
 from pincite.assemble import REFUSAL
 from pincite.errors import BackendError, ConfigError, InputError
+from pincite.evaluation.answer_assessment import correct_answers
 from pincite.evaluation.answer_measures import Rule
+from pincite.evaluation.answer_records import AnswerReport, Found, GoldProbability, Opened, Reader
 from pincite.evaluation.answer_report import (
     answers_data,
     answers_html,
@@ -25,18 +27,8 @@ from pincite.evaluation.answer_report import (
     answers_tables,
 )
 from pincite.evaluation.answer_sets import AnswerSet, load_answer_set
-from pincite.evaluation.answers import (
-    IN_A_ROW,
-    AnswerReport,
-    Found,
-    GeneratorAnswerer,
-    GoldProbability,
-    Opened,
-    Reader,
-    correct_answers,
-    evaluate_answers,
-    without_markers,
-)
+from pincite.evaluation.answerers import GeneratorAnswerer, without_markers
+from pincite.evaluation.answers import IN_A_ROW, evaluate_answers
 from pincite.evaluation.index import EvaluationListener
 from pincite.evaluation.kept_replies import KeptReplies, Reply
 from pincite.types import Chunk, Generation, Hit, Marginal, Passage, Prompt, Token

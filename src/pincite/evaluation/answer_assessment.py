@@ -1,0 +1,196 @@
+"""From replies to figures: means with intervals, the probability of gold, and comparisons with the first."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from pincite.evaluation.answer_measures import AnswerScore, Rule, normal_form, score
+from pincite.evaluation.kept_replies import Reply
+from pincite.evaluation.significance import bootstrap_interval, holm, randomization_test
+
+if TYPE_CHECKING:
+    from pincite.evaluation.answer_sets import Question
+
+from pincite.evaluation.answer_records import AnswerReport, AnswerVersus, Asked, GoldProbability, Mean, Outcome, Reading
+
+__all__ = [
+    "assess",
+    "correct_answers",
+    "odd_gold",
+    "versus",
+]
+
+#: Two values no further apart than this are equal.
+_EQUAL = 1e-9
+
+
+def assess(name: str, reader: str, k: int, model: str, asked: Sequence[Asked], rule: Rule, seed: int) -> Outcome:
+    questions = [each.question for each in asked]
+    replies = [each.end_to_end for each in asked]
+    on_gold = [each.on_gold for each in asked]
+    scores = _scores(questions, replies, rule)
+    gold_scores = _scores(questions, on_gold, rule)
+    seconds = [each.search_seconds + each.end_to_end.seconds for each in asked if each.end_to_end.outcome != "failed"]
+    return Outcome(
+        name=name,
+        reader=reader,
+        k=k,
+        model=model,
+        success=_mean([float(each.found) for each in asked if each.found is not None], seed),
+        on_gold=_reading(questions, on_gold, gold_scores, seed) if any(on_gold) else None,
+        end_to_end=_reading(questions, replies, scores, seed),
+        probability=_probability(asked, seed),
+        p50_seconds=float(np.median(seconds)) if seconds else None,
+        dropped=sum(each.dropped for each in replies),
+        kept=0,
+        asked=tuple(asked),
+        scores=tuple(scores),
+        gold_scores=tuple(gold_scores),
+    )
+
+
+def _scores(questions: Sequence[Question], replies: Sequence[Reply | None], rule: Rule) -> list[AnswerScore | None]:
+    """What each reply is worth: an abstention as the empty answer, nothing for a failure."""
+    return [
+        None
+        if reply is None or reply.outcome == "failed"
+        else score(reply.text if reply.outcome == "answered" else "", question.answers, rule)
+        for question, reply in zip(questions, replies, strict=True)
+    ]
+
+
+def _reading(
+    questions: Sequence[Question], replies: Sequence[Reply | None], scores: Sequence[AnswerScore | None], seed: int
+) -> Reading:
+    rows = [(q, r, s) for q, r, s in zip(questions, replies, scores, strict=True) if r is not None]
+    scored = [(q, s) for q, _, s in rows if s is not None]
+    answerable = [s for q, s in scored if q.answerable]
+    failures = Counter(r.reason for _, r, _ in rows if r.outcome == "failed")
+    outcomes = Counter(r.outcome for q, r, _ in rows if q.answerable)
+    refused = [float(r.outcome == "abstained") for q, r, _ in rows if not q.answerable and r.outcome != "failed"]
+    return Reading(
+        exact=_mean([each.exact for each in answerable], seed),
+        f1=_mean([each.f1 for each in answerable], seed),
+        answered=outcomes["answered"],
+        abstained=outcomes["abstained"],
+        failed=sum(failures.values()),
+        right_abstentions=_mean(refused, seed),
+        all_exact=_mean([each.exact for _, each in scored], seed),
+        all_f1=_mean([each.f1 for _, each in scored], seed),
+        failed_as_wrong=(
+            sum(each.exact for _, each in scored) / len(rows) if rows else 0.0,
+            sum(each.f1 for _, each in scored) / len(rows) if rows else 0.0,
+        ),
+        failures=dict(failures.most_common()),
+        cut=sum(r.cut for _, r, _ in rows),
+    )
+
+
+def _probability(asked: Sequence[Asked], seed: int) -> GoldProbability | None:
+    told = [each.gold_logprob for each in asked if each.gold_logprob is not None]
+    failed = sum(bool(each.gold_failure) for each in asked)
+    possible = [each for each in told if each > -math.inf]
+    if not told and not failed:
+        return None
+    return GoldProbability(
+        mean=_mean([math.exp(each) for each in told], seed),
+        mean_log=_mean(possible, seed),
+        impossible=len(told) - len(possible),
+        failed=failed,
+    )
+
+
+def _mean(values: Sequence[float], seed: int) -> Mean | None:
+    if not values:
+        return None
+    low, high = bootstrap_interval(values, seed=seed)
+    return Mean(float(np.mean(values)), low, high, len(values))
+
+
+_Values: TypeAlias = "Callable[[Outcome], list[float | None]]"
+
+
+def versus(outcomes: Sequence[Outcome], seed: int) -> Iterable[AnswerVersus]:
+    if len(outcomes) < 2:
+        return
+    first = outcomes[0]
+    all_questions = first.end_to_end.right_abstentions is not None
+
+    def f1(outcome: Outcome) -> list[float | None]:
+        return [
+            value.f1 if value is not None and (all_questions or each.question.answerable) else None
+            for each, value in zip(outcome.asked, outcome.scores, strict=True)
+        ]
+
+    def logprob(outcome: Outcome) -> list[float | None]:
+        return [
+            each.gold_logprob if each.gold_logprob is not None and each.gold_logprob > -math.inf else None
+            for each in outcome.asked
+        ]
+
+    measures: list[tuple[str, _Values]] = [
+        ("F1 of all questions" if all_questions else "F1", f1),
+        ("log p(gold)", logprob),
+    ]
+    for measure, values in measures:
+        # The first that has the measure: the first configuration may be one that gives no probabilities.
+        against = next((each for each in outcomes if any(v is not None for v in values(each))), first)
+        for other in outcomes:
+            if other is not against and (versus := _compare(other, against, measure, values, seed)):
+                yield versus
+
+
+def _compare(outcome: Outcome, against: Outcome, measure: str, values: _Values, seed: int) -> AnswerVersus | None:
+    pairs = [
+        (mine, theirs)
+        for mine, theirs in zip(values(outcome), values(against), strict=True)
+        if mine is not None and theirs is not None
+    ]
+    if not pairs:
+        return None
+    differences = np.array([mine - theirs for mine, theirs in pairs])
+    differences[np.abs(differences) <= _EQUAL] = 0.0
+    p = randomization_test(differences, seed=seed)
+    return AnswerVersus(
+        name=outcome.name,
+        against=against.name,
+        measure=measure,
+        n=len(pairs),
+        difference=float(differences.mean()),
+        interval=bootstrap_interval(differences, seed=seed),
+        p=p,
+        p_holm=p,
+        wins=int((differences > 0).sum()),
+        ties=int((differences == 0).sum()),
+        losses=int((differences < 0).sum()),
+    )
+
+
+def correct_answers(reports: Sequence[AnswerReport]) -> list[AnswerReport]:
+    """The reports with `AnswerVersus.p_holm` corrected over every comparison of all of them together."""
+    corrected = iter(holm([versus.p for report in reports for versus in report.versus]))
+    return [
+        replace(report, versus=tuple(replace(versus, p_holm=next(corrected)) for versus in report.versus))
+        for report in reports
+    ]
+
+
+# Asking
+
+
+def odd_gold(questions: Sequence[Question], rule: Rule) -> list[str]:
+    """What is to be known of the gold answers under this rule."""
+    empty = [each for each in questions if each.answers and not any(normal_form(a, rule) for a in each.answers)]
+    if not empty:
+        return []
+    return [
+        f"{len(empty)} of the questions {'has' if len(empty) == 1 else 'have'} gold answers of which the rule {rule} "
+        f"leaves nothing, {empty[0].answers[0]!r} the first: it counts an abstention as right there; "
+        "the rule unicode does not"
+    ]
