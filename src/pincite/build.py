@@ -403,7 +403,7 @@ def build_scorer(settings: Settings) -> TokenScorer:
         if rows > _LOCAL_ROWS:
             raise ConfigError(
                 f"a local model reads at most {_LOCAL_ROWS} passages at once, for each takes memory of its own; "
-                f"answer.passages is {rows}: lower it, or set answer.marginalize to none"
+                f"answer.passages (-k) is {rows}: lower it, or set answer.marginalize to none"
             )
         if name:
             return LlamaScorer(Path(name).expanduser(), max_rows=rows)
@@ -430,7 +430,8 @@ def build_scorer(settings: Settings) -> TokenScorer:
     if kind == "extractive":
         raise ConfigError(
             "the extractive generator picks sentences and gives tokens no probability, so passages cannot be "
-            "marginalized; choose a model: answer.model = local, local:PATH, transformers:NAME or openai:NAME"
+            "marginalized; choose a model (answer.model, --model): local, local:PATH, transformers:NAME or "
+            "openai:NAME, or set answer.marginalize (--marginalize) to auto or none"
         )
     raise _unknown_model(settings)
 

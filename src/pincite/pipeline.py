@@ -393,7 +393,8 @@ class Pipeline:
                 f"the endpoint lists too few tokens to prove the words of this answer: {generation.marginal.certainty}"
             )
         timings["generate"] = time.perf_counter() - started
-        warnings += [f"the model named a source [{n}] that it was not given; removed" for n in resolver.unknown]
+        if unknown := list(dict.fromkeys(resolver.unknown)):
+            warnings.append(_unknown_sources(unknown))
         if generation.refused:
             warnings.append(_not_given(generation.refused))
         if generation.finish_reason == "length":
@@ -567,6 +568,14 @@ def _unproved(text: str, citations: Sequence[Citation]) -> list[str]:
     if not bare:
         return []
     return [f"{_count(len(bare), 'sentence')} of the answer names no source and is not proved: {bare[0][:80]!r}"]
+
+
+def _unknown_sources(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"the model named a source [{numbers[0]}] that it was not given; removed"
+    named = ", ".join(f"[{number}]" for number in numbers[:5])
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return f"the model named sources that it was not given: {named}{more}; removed"
 
 
 def _not_given(text: str) -> str:

@@ -237,7 +237,7 @@ class Token:
 
     text: str
     logprob: float | None = None
-    posterior: tuple[float, ...] = ()  #: share of each passage, in their order: p(z|x,y≤i); sums to 1
+    posterior: tuple[float, ...] = ()  #: share of each passage, in their order, sums to 1; empty: not marginalized
     baseline: float | None = None  #: natural log-probability of the same token without any passage; None: not known
 
 

@@ -127,8 +127,11 @@ def test_the_probability_its_certainty_and_the_model_alone() -> None:
     )
     assert "probability of the answer 0.6888   approximate (mass ≤ 0.0012)   RAG-Token" in text
     assert "without passages p = 0.1000: the passages make it 6.9 times as probable" in text
-    mean = math.exp(sum(token.logprob or 0 for token in THREE) / len(THREE))
-    assert f"for each of its 6 tokens {mean:.4f}" in text
+    words = math.exp(sum(token.logprob or 0 for token in THREE))
+    whole = draw(answer(THREE, logprob=math.log(words / 4)))
+    assert f"its words {words:.4f}, times 0.2500 that the answer ends there" in whole
+    assert "ends there" not in draw(answer(THREE, logprob=math.log(words)))
+    assert "ends there" not in draw(answer(THREE, logprob=math.log(words / 4), slack=0.1))
     assert "knew it anyway" not in text
 
 

@@ -215,11 +215,15 @@ def _legend(out: Console, marginal: Marginal, pieces: Sequence[_Piece], width: i
     if _MORE in marks:
         told.append(f"{_MORE}: a passage after the twenty-sixth.")
     if any(piece.known for piece in pieces):
-        told.append(f"Dots ({'...' if plain else '···'}): the model gives the word p ≥ {_KNOWN:g} without any passage.")
+        told.append(
+            f"Dots ({'...' if plain else '···'}): the model gives the token p ≥ {_KNOWN:g} without any passage."
+        )
     _words(out, " ".join(told), width, style="dim")
 
 
 # Passages
+
+_BARS = "Before: how sure the search was of each passage, p(z|x). After: with what the model read, p(z|x,y)."
 
 
 def _passages(out: Console, passages: Sequence[Passage], marginal: Marginal, width: int, plain: bool) -> None:
@@ -230,11 +234,14 @@ def _passages(out: Console, passages: Sequence[Passage], marginal: Marginal, wid
         head = Text(_letter(place), style=f"black on {colour}")
         name = f"{place + 1}."
         if place < len(passages):
-            passage = passages[place]
-            name += f" {passage.title}" + (f", {passage.location}" if passage.location else "")
+            name += f" {_place_of(passages[place])}"
         head.append(" ")
-        head.append(" ".join(_seen(name).split()), style="bold")
-        head.truncate(width, overflow="ellipsis")
+        name = " ".join(_seen(name).split())
+        head.append(name, style="bold")
+        if head.cell_len > width:  # the end tells passages apart: what is cut is in the middle
+            end = Text(name[-(width // 3) :], style="bold")
+            head.truncate(width - end.cell_len, overflow="ellipsis")
+            head.append_text(end)
         out.print(head, soft_wrap=True)
         narrow = width < _NARROW
         size = max(4, width - 22) if narrow else min(_BAR, (width - 42) // 2)
@@ -248,7 +255,22 @@ def _passages(out: Console, passages: Sequence[Passage], marginal: Marginal, wid
                 text.append(_bar(share, size, plain), style=colour)
                 text.append(f" {share:.4f}")
             out.print(text, soft_wrap=True)
+    _words(out, _BARS, width, style="dim")
     out.print()
+
+
+def _place_of(passage: Passage) -> str:
+    """Title, page, headings that are not the title again, and characters: many passages share all but these."""
+    chunk = passage.chunk
+    parts = [passage.title] if chunk.page is None else [passage.title, f"p. {chunk.page}"]
+    title = _bare(passage.title)
+    if headings := [each for each in chunk.headings if _bare(each) != title]:
+        parts.append(" › ".join(headings))
+    return f"{', '.join(parts)}, characters {chunk.start}-{chunk.end}"
+
+
+def _bare(text: str) -> str:
+    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def _bar(share: float, size: int, plain: bool) -> str:
@@ -270,9 +292,10 @@ def _summary(out: Console, tokens: Sequence[Token], marginal: Marginal, width: i
     p = _p(least) if _p(least) == _p(most) else f"between {_p(least)} and {_p(most)}"
     _words(out, f"probability of the answer {p}   {marginal.certainty}   {of}", width, style="bold")
     logprobs = [token.logprob for token in tokens if token.logprob is not None]
-    if len(logprobs) > 1 and len(logprobs) == len(tokens):
-        mean = math.exp(math.fsum(logprobs) / len(logprobs))
-        _words(out, f"for each of its {len(tokens)} tokens {mean:.4f} (geometric mean)", width)
+    if logprobs and len(logprobs) == len(tokens) and not marginal.slack:
+        words = math.fsum(logprobs)
+        if (end := least - words) < -1e-9:
+            _words(out, f"its words {_p(words)}, times {_p(end)} that the answer ends there", width)
     if marginal.baseline is None:
         return
     told = f"without passages p = {_p(marginal.baseline)}"

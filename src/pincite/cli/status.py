@@ -36,6 +36,7 @@ def status(
 ) -> None:
     """Say what the index holds and how it searches."""
     from pincite.build import build_generator, chunk_recipe
+    from pincite.errors import PinciteError
 
     settings = read_settings(store, config)
     with open_index(settings) as pincite:
@@ -43,7 +44,10 @@ def status(
         header = pincite.store.header
         index = pincite.store.index_report()
         measured = pincite.store.measure_recall(queries, seed) if recall else None
-        generator = build_generator(settings, pincite.encoder).name
+        try:
+            generator = build_generator(settings, pincite.encoder).name
+        except PinciteError as error:  # what the index holds can be said all the same
+            generator = f"nobody: {error}"
     cut = recipes(documents)
     advice = cut_otherwise(documents, settings)
     size = sum(file.stat().st_blocks * 512 for file in settings.store.path.rglob("*") if file.is_file())

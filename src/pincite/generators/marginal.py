@@ -205,7 +205,7 @@ class MarginalGenerator:
         bare = self._baseline(prompt.question, decoded)
         written = pieces(self.scorer, decoded.tokens)
         shares = _spread(decoded.posteriors[:count], asked.places, offered)
-        tokens = token_texts(written, decoded.token_logprobs, shares, bare)
+        tokens = token_texts(written, decoded.token_logprobs, shares, bare, running=self.mode == "sequence")
         return Generation(
             text="".join(token.text for token in tokens),
             tokens=tokens,

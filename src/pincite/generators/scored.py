@@ -172,6 +172,8 @@ def token_texts(
     logprobs: NDArray[np.float64],
     shares: NDArray[np.float64] | None = None,
     bare: NDArray[np.float64] | None = None,
+    *,
+    running: bool = False,
 ) -> tuple[Token, ...]:
     """The pieces as tokens: log-probabilities add up, and passages have the share they have after the last of them.
 
@@ -185,7 +187,9 @@ def token_texts(
             Token(
                 text,
                 float(logprobs[first:stop].sum()),
-                () if shares is None else tuple(shares[stop - 1].tolist()),
+                ()
+                if shares is None
+                else tuple((shares[stop - 1] if running else shares[first:stop].mean(axis=0)).tolist()),
                 None if math.isnan(without) else without,
             )
         )

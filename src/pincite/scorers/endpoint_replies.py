@@ -94,7 +94,8 @@ def _choices(reply: Mapping[str, Any], count: int, name: str) -> list[Mapping[st
     given = reply.get("choices")
     choices = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
     if len(choices) != count:
-        raise BackendError(f"{name} gave {len(choices)} answers to {count} prompts; {NEEDED}")
+        address = "does its address end in its version (…/v1)?"
+        raise BackendError(f"{name} gave {len(choices)} answers to {count} prompts; {NEEDED}; {address}")
     indices = [each.get("index") for each in choices]
     if sorted(each for each in indices if isinstance(each, int)) == list(range(count)):
         choices.sort(key=lambda each: int(each["index"]))

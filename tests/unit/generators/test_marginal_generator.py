@@ -382,6 +382,10 @@ def test_tokens_are_whole_characters_without_white_space_around() -> None:
     assert sum(token.logprob or 0 for token in made) == pytest.approx(logprobs.sum())
     assert sum(token.baseline or 0 for token in made) == pytest.approx(2 * logprobs.sum())
     assert all(sum(token.posterior) == pytest.approx(1) for token in made)
+    # The first piece is three tokens: a space and the two bytes of a letter.
+    assert made[0].posterior == pytest.approx(shares[:3].mean(axis=0))
+    running = token_texts(pieces(Bytes(), tokens), logprobs, shares, running=True)
+    assert running[0].posterior == pytest.approx(shares[2])
     assert pieces(Bytes(), []) == []
     assert pieces(Bytes(), list(b"  ")) == []
     assert isinstance(made[0], Token)
