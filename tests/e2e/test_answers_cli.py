@@ -125,13 +125,53 @@ def test_a_second_time_nothing_is_asked_and_another_rule_costs_nothing(place: Pa
     out, _ = run("sets/lease", "--json", "--fresh", "--limit", "2", "--seed", "1", folder=place)
     (fresh,) = json.loads(out)["sets"]
     assert (fresh["questions"], fresh["total"]) == (2, 4)
-    assert fresh["configurations"]["none k=3"]["kept_from_before"] == 0
+    assert [each["kept_from_before"] for each in fresh["configurations"].values()] == [0]
+
+
+def test_without_k_the_settings_say_how_many_passages_are_read(place: Path, first: dict[str, Any]) -> None:
+    assert first
+    out, _ = run("sets/lease", "--json", "--limit", "1", folder=place)
+    assert list(json.loads(out)["sets"][0]["configurations"]) == ["none k=5"]
+    (place / "two.toml").write_text("[answer]\npassages = 2\n")
+    out, _ = run("sets/lease", "--json", "--limit", "1", "--config", "two.toml", folder=place)
+    found = json.loads(out)
+    assert list(found["sets"][0]["configurations"]) == ["none k=2"]
+    assert "answer.passages = 2" in found["about"][2]
+    out, _ = run("sets/lease", "--json", "--limit", "1", "--config", "two.toml", "-k", "1", folder=place)
+    assert list(json.loads(out)["sets"][0]["configurations"]) == ["none k=1"]
+
+
+def test_the_temperature_of_the_prior_is_told_where_there_is_a_prior() -> None:
+    from pincite.cli.answers import _about
+    from pincite.config import AnswerSettings, Settings
+
+    def told(**answer: Any) -> str:
+        return _about({"x": Settings(answer=AnswerSettings(**answer))}, 0)[2]
+
+    assert "answer.prior_temperature = by stage" in told(model="transformers:x", marginalize="sequence")
+    assert "answer.prior_temperature = by stage" in told(model="transformers:x")  # auto
+    assert "answer.prior_temperature = 0.5" in told(model="transformers:x", prior_temperature=0.5)
+    assert "prior_temperature" not in told(model="transformers:x", marginalize="none")
+    assert "prior_temperature" not in told()
+
+
+def test_what_is_wrong_in_a_set_is_said_before_any_work(place: Path) -> None:
+    folder = make(place / "broken")
+    lines = (folder / "queries.jsonl").read_text().splitlines()
+    wrong = {"_id": "q2", "text": "how heavy", "metadata": {"answers": [{"text": "900 kilograms", "answer_start": 3}]}}
+    (folder / "queries.jsonl").write_text("\n".join([lines[0], json.dumps(wrong), *lines[2:], ""]))
+    out, errors = run("broken", folder=place, code=2)
+    flat = " ".join(errors.split())
+    assert "queries.jsonl, line 2: the answer '900 kilograms' does not begin at character 3 of document 'd2'" in flat
+    assert not out
 
 
 def test_tables_for_people_and_a_folder_of_sets(place: Path, first: dict[str, Any]) -> None:
     assert first
     out, errors = run("sets", "-k", "1", "--report", "out/report.html", folder=place)
     assert "lease test: 4 questions, 1 of them without an answer, rule squad" in out
+    assert "lease: 1 question without an answer" in out
+    assert "lease: 4 questions: intervals by resampling are too narrow" in errors
     assert "right abstentions" in out
     assert "—" in out  # sentences have no probability
     assert "left out: sets/silent has questions but no answers" in errors
@@ -168,7 +208,7 @@ def test_failures_end_with_1_or_stop_the_run(place: Path, first: dict[str, Any])
         "sets/lease", "--model", "ollama:none", "--base-url", "http://127.0.0.1:9/v1", "--limit", "1", "-k", "1",
         folder=place, code=1,
     )  # fmt: skip
-    assert "failed and are in no mean" in errors
+    assert "failed and is in no mean" in errors
     _, errors = run(
         "sets/lease", "--model", "ollama:none", "--base-url", "http://127.0.0.1:9/v1", "-k", "1", folder=place, code=5
     )

@@ -54,8 +54,14 @@ def answers(
         ),
     ] = None,
     k: Annotated[
-        str, typer.Option("-k", "--k", metavar="N,N…", help="Passages to answer from; several are compared.")
-    ] = "3",
+        str | None,
+        typer.Option(
+            "-k",
+            "--k",
+            metavar="N,N…",
+            help="Passages to answer from; several are compared. Default: the settings' answer.passages.",
+        ),
+    ] = None,
     split: Annotated[str, typer.Option("--split", help="Which judgements: qrels/SPLIT.tsv.")] = "test",
     limit: Annotated[
         int | None,
@@ -101,8 +107,9 @@ def answers(
     from pincite.evaluation.kept_replies import KeptReplies
 
     chosen = check_rule(rule)
-    ks = _numbers(k)
-    settings = _settings(config, model, base_url, marginalize, max(ks))
+    ks = None if k is None else _numbers(k)
+    settings = _settings(config, model, base_url, marginalize, None if ks is None else max(ks))
+    ks = ks or (next(iter(settings.values())).answer.passages,)
     for file in (report, answers_file):
         if file is not None:
             _check_place(file, _SUFFIXES if file is report else ())
@@ -155,9 +162,12 @@ def _numbers(written: str) -> tuple[int, ...]:
 
 
 def _settings(
-    config: Path | None, model: str | None, base_url: str | None, marginalize: str | None, most: int
+    config: Path | None, model: str | None, base_url: str | None, marginalize: str | None, most: int | None
 ) -> dict[str, Settings]:
-    """Settings by the name of the reader they make: one for each way of weighing passages."""
+    """Settings by the name of the reader they make: one for each way of weighing passages.
+
+    `most` passages are offered to it; None leaves the settings' own number.
+    """
     from pincite.build import marginalization
 
     # What is put together of neighbours, and looked for deeper, has no part where a document is one passage.
@@ -303,20 +313,23 @@ def _about(settings: Mapping[str, Settings], seed: int) -> list[str]:
     import sys
 
     from pincite import __version__
+    from pincite.build import marginalization
 
     lines = [
         shlex.join(["pincite", *sys.argv[1:]]),
         f"pincite {__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, seed {seed}",
     ]
     for name, each in settings.items():
-        changed = "; ".join(
-            f"{section}.{key} = {value}"
+        in_force = {
+            f"{section}.{key}": value
             for section, body in each.masked().items()
             if section not in _IRRELEVANT
             for key, value in body.items()
-            if value is not None
-        )
-        lines.append(f"{name}: {changed}")
+        }
+        if marginalization(each) != "none" and each.answer.prior_temperature is None:
+            in_force["answer.prior_temperature"] = "by stage"  # unset, each stage's scores have their own
+        told = "; ".join(f"{key} = {value}" for key, value in in_force.items() if value is not None)
+        lines.append(f"{name}: {told}")
     return lines
 
 

@@ -24,6 +24,9 @@ __all__ = ["answers_data", "answers_html", "answers_markdown", "answers_remarks"
 #: Stands where there is nothing to give: a reader that tells no probability, a set without a passage to find.
 NOTHING = "—"
 
+#: Of fewer questions than this the bootstrap gives intervals that hold the truth much less often than they say.
+_FEW = 30
+
 _METHOD = (
     "Success@k: questions with a gold passage among the first k. Gold: the reader is given the gold passage alone. "
     "EM and F1 are of the questions that have an answer, an abstention counting 0. p(gold): the probability that the "
@@ -50,8 +53,9 @@ def _wide_tables(reports: Sequence[AnswerReport]) -> Iterator[WideTable]:
 
 
 def _title(report: AnswerReport) -> str:
-    without = f", {report.unanswerable} of them without an answer" if report.unanswerable else ""
-    return f"{report.dataset} {report.split}: {report.questions} questions{without}, rule {report.rule}"
+    these = "" if report.questions == 1 else f" {report.unanswerable} of them"
+    without = f",{these} without an answer" if report.unanswerable else ""
+    return f"{report.dataset} {report.split}: {_count(report.questions, 'question')}{without}, rule {report.rule}"
 
 
 def _set_table(report: AnswerReport) -> WideTable:
@@ -97,7 +101,7 @@ def _unanswerable_table(report: AnswerReport) -> WideTable:
                 _figure(each.end_to_end.all_f1),
             ]
         )
-    return WideTable(f"{report.dataset}: {report.unanswerable} questions without an answer", columns, rows)
+    return WideTable(f"{report.dataset}: {_count(report.unanswerable, 'question')} without an answer", columns, rows)
 
 
 def _versus_table(reports: Sequence[AnswerReport]) -> WideTable:
@@ -139,34 +143,64 @@ def answers_remarks(report: AnswerReport) -> list[str]:
         lines.append(f"a sample of {report.questions} of {report.total} questions, drawn by the seed {report.seed}")
     if report.outcomes and report.outcomes[0].success is None:
         lines.append("no question has a gold passage: nothing is said of retrieval")
+    lines += _few_remarks(report)
     readings: dict[str, Reading | None] = {}
     for each in report.outcomes:
         readings.setdefault(f"{each.reader}, gold passage", each.on_gold)  # one for all numbers of passages
         readings[each.name] = each.end_to_end
         if each.dropped:
-            lines.append(f"{each.name}: {each.dropped} passages did not fit into their prompts and were not read")
+            fate = (
+                "did not fit into its prompt and was"
+                if each.dropped == 1
+                else "did not fit into their prompts and were"
+            )
+            lines.append(f"{each.name}: {_count(each.dropped, 'passage')} {fate} not read")
         if each.probability and each.probability.impossible:
             n = each.probability.impossible
-            lines.append(f"{each.name}: {n} gold answers have probability 0 and are not in the mean of log p(gold)")
+            fate = "has probability 0 and is" if n == 1 else "have probability 0 and are"
+            lines.append(f"{each.name}: {_count(n, 'gold answer')} {fate} not in the mean of log p(gold)")
         if each.probability and each.probability.failed:
             why = Counter(asked.gold_failure for asked in each.asked if asked.gold_failure)
             lines.append(f"{each.name}: the probability of the gold answer could not be told: {_counted(why)}")
         if each.kept:
-            lines.append(f"{each.name}: {each.kept} replies were kept from before, with the time they took then")
+            fate = (
+                "1 reply was kept from before, with the time it"
+                if each.kept == 1
+                else (f"{each.kept} replies were kept from before, with the time they")
+            )
+            lines.append(f"{each.name}: {fate} took then")
     for name, reading in readings.items():
         lines += _reading_remarks(name, reading) if reading else []
     return lines
+
+
+def _few_remarks(report: AnswerReport) -> Iterator[str]:
+    """Said of the whole set, or of the one of its two kinds of questions that is too few."""
+    parts = (
+        ((report.questions, ""),)
+        if report.questions < _FEW
+        else ((report.questions - report.unanswerable, " with an answer"), (report.unanswerable, " without an answer"))
+    )
+    for number, kind in parts:
+        if 0 < number < _FEW:
+            yield f"{_count(number, 'question')}{kind}: intervals by resampling are too narrow"
 
 
 def _reading_remarks(name: str, reading: Reading) -> Iterator[str]:
     if reading.failed:
         exact, f1 = reading.failed_as_wrong
         yield (
-            f"{name}: {reading.failed} failed and are in no mean: {_counted(reading.failures)}. "
+            f"{name}: {reading.failed} failed and {'is' if reading.failed == 1 else 'are'} in no mean: "
+            f"{_counted(reading.failures)}. "
             f"Counted as wrong, EM of all questions is {exact:.4f} and F1 {f1:.4f}"
         )
     if reading.cut:
-        yield f"{name}: {reading.cut} answers were cut off at their longest allowed length"
+        fate = "was cut off at its" if reading.cut == 1 else "were cut off at their"
+        yield f"{name}: {_count(reading.cut, 'answer')} {fate} longest allowed length"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _counted(reasons: Mapping[str, int]) -> str:

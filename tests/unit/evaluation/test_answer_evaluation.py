@@ -359,8 +359,9 @@ def test_gold_answers_that_a_rule_makes_nothing_of_are_told(tmp_path: Path, rule
     documents = [{"_id": name, "text": text} for name, text in TEXTS.items()]
     odd = load_answer_set(make_set(tmp_path / "odd", documents, queries, {"q1": {"d1": 1}}))
     report = evaluate_answers(odd, [reader(ToyAnswerer({("q1",): "B"}))], rule=rule)
-    assert len(report.notes) == notes
-    assert all("'A' the first" in each for each in report.notes)
+    told = [each for each in report.notes if "leaves nothing" in each]
+    assert len(told) == notes
+    assert all("'A' the first" in each for each in told)
     assert report.outcomes[0].scores == ((0.0, 0.0),)
 
 
@@ -512,6 +513,54 @@ def test_the_page_escapes_what_comes_from_data(report: AnswerReport) -> None:
 def test_remarks_say_what_is_to_be_known(report: AnswerReport) -> None:
     told = "\n".join(answers_remarks(replace(report, total=9)))
     assert "a sample of 5 of 9 questions, drawn by the seed 0" in told
-    assert "toy k=2: 1 gold answers have probability 0" in told
-    assert "toy k=2: 1 answers were cut off" in told
-    assert "toy k=2: 1 failed and are in no mean" in told
+    assert "toy k=2: 1 gold answer has probability 0 and is not" in told
+    assert "toy k=2: 1 answer was cut off at its" in told
+    assert "toy k=2: 1 failed and is in no mean" in told
+
+
+def test_remarks_and_titles_count_in_words_that_fit(report: AnswerReport) -> None:
+    def told(questions: int, unanswerable: int, number: int = 1) -> str:
+        probability = replace(report.outcomes[0].probability or GoldProbability(None, None, 0, 0), impossible=number)
+        own = replace(report.outcomes[0].end_to_end, failed=number, cut=number)
+        outcome = replace(report.outcomes[0], kept=number, dropped=number, probability=probability, end_to_end=own)
+        counts = replace(report, questions=questions, unanswerable=unanswerable, outcomes=(outcome,))
+        return answers_markdown([counts], title="Towers")
+
+    one = told(1, 1)
+    assert "## towers test: 1 question, without an answer, rule squad" in one
+    assert "## towers: 1 question without an answer" in one
+    assert "1 passage did not fit into its prompt and was not read" in one
+    assert "1 reply was kept from before, with the time it took then" in one
+    two = told(2, 2, 2)
+    assert "## towers test: 2 questions, 2 of them without an answer, rule squad" in two
+    assert "## towers: 2 questions without an answer" in two
+    assert "2 passages did not fit into their prompts and were not read" in two
+    assert "2 replies were kept from before, with the time they took then" in two
+    assert "2 gold answers have probability 0 and are not" in two
+    assert "2 answers were cut off at their" in two
+    assert "2 failed and are in no mean" in two
+    assert "## towers test: 3 questions, 1 of them without an answer" in told(3, 1)
+    for text in (one, told(1, 0)):
+        assert "1 questions" not in text
+        assert "1 answers" not in text
+
+
+@pytest.mark.parametrize(
+    ("questions", "unanswerable", "said"),
+    [
+        (1, 0, ["1 question"]),
+        (29, 4, ["29 questions"]),
+        (30, 0, []),
+        (30, 5, ["25 questions with an answer", "5 questions without an answer"]),
+        (60, 30, []),
+        (40, 11, ["29 questions with an answer", "11 questions without an answer"]),
+        (40, 1, ["1 question without an answer"]),
+        (40, 40, []),
+    ],
+)
+def test_intervals_of_few_questions_are_said_to_be_too_narrow(
+    report: AnswerReport, questions: int, unanswerable: int, said: list[str]
+) -> None:
+    asked = replace(report, questions=questions, unanswerable=unanswerable, total=questions)
+    suffix = ": intervals by resampling are too narrow"
+    assert [each.removesuffix(suffix) for each in answers_remarks(asked) if each.endswith(suffix)] == said
