@@ -72,7 +72,7 @@ def _pieces() -> tuple[list[str], list[float], list[int], dict[str, Any]]:
     words = [word.replace(" ", "▁") for word in _WORDS]
     letters = sorted({c for word in words for c in word} | set("abcdefghijklmnopqrstuvwxyz0123456789,.?:;▁"))
     # Everything that merging passes through on the way to a word.
-    steps = sorted({word[:n] for word in words for n in range(2, len(word) + 1)}, key=len)
+    steps = sorted({word[:n] for word in words for n in range(2, len(word) + 1)}, key=lambda step: (len(step), step))
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *letters, *steps]
     scores = [0.0] * 259 + [-100.0] * len(letters) + [-float(i) for i in range(len(steps))]
     kinds = [2, 3, 3, *[6] * 256, *[1] * (len(letters) + len(steps))]

@@ -164,8 +164,8 @@ class LlamaScorer:
                     raise InputError(f"context {i} is empty: there is nothing to continue")
                 if count >= self.n_ctx:
                     raise InputError(
-                        f"context {i} has {count} tokens, with the frame, a passage and the question, and with an answer "
-                        f"it must fit into n_ctx = {self.n_ctx}; ask a shorter question, or raise n_ctx"
+                        f"context {i} has {count} tokens (frame, passage and question), and with an answer it must "
+                        f"fit into n_ctx = {self.n_ctx}; ask a shorter question, or raise n_ctx"
                     )
             slots = _place(loaded.free, len(contexts))
             loaded.free.difference_update(slots)

@@ -530,7 +530,9 @@ def test_probabilities_are_those_of_llama_cpps_server(tmp_path: Path) -> None:
     path = tmp_path / "float.gguf"
     make_gguf(path, quantized=False)
     scorer = LlamaScorer(path, threads=1)
-    assert server_difference(path, scorer, CONTEXTS[:3], 200).max() < 0.02
+    difference = server_difference(path, scorer, CONTEXTS[:3], 200)
+    assert difference.max() < 0.1  # the server keeps keys and values in half precision and adds up otherwise
+    assert difference.mean() < 0.01
     scorer.close()
 
 
