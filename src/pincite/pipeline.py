@@ -579,7 +579,8 @@ def _unknown_sources(numbers: Sequence[int]) -> str:
 
 
 def _not_given(text: str) -> str:
-    return f"the model wrote {text!r}, which no passage supports; not given as an answer"
+    shown = text if len(text) <= 120 else f"{text[:120]}…"
+    return f"the model wrote {shown!r}, which no passage supports; not given as an answer"
 
 
 def _insufficient(found: SearchResult) -> str:

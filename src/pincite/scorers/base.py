@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -164,14 +165,15 @@ def load_model(folder: Path, class_name: str, *, device: str, dtype: Dtype) -> A
     import transformers
 
     try:
-        model, report = getattr(transformers, class_name).from_pretrained(
-            str(folder),
-            local_files_only=True,
-            use_safetensors=True,
-            trust_remote_code=False,
-            dtype=getattr(torch, dtype),
-            output_loading_info=True,
-        )
+        with _without_bars():
+            model, report = getattr(transformers, class_name).from_pretrained(
+                str(folder),
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                dtype=getattr(torch, dtype),
+                output_loading_info=True,
+            )
         model = model.to(device).eval()
     except Exception as error:  # the libraries below raise many unrelated types for a bad file
         raise BackendError(f"transformers cannot load {folder} as {class_name}: {error}") from error
@@ -179,6 +181,20 @@ def load_model(folder: Path, class_name: str, *, device: str, dtype: Dtype) -> A
         shown = ", ".join(missing[:3]) + (" …" if len(missing) > 3 else "")
         raise BackendError(f"{folder} lacks {len(missing)} weights of a {class_name} ({shown}): it is another model")
     return model
+
+
+@contextmanager
+def _without_bars() -> Iterator[None]:
+    """Nothing of the progress of loading, which takes a second and would stand before an answer."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def load_tokenizer(folder: Path, config: Any) -> Any:
