@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pincite.errors import BackendError, InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from pincite.protocols import Context
+    from pincite.protocols import Context, Matrix
 
 __all__ = [
     "DTYPES",
@@ -38,6 +38,7 @@ __all__ = [
     "need_transformers",
     "pick",
     "read_config",
+    "score_batches",
     "select_rows",
     "short_name",
     "stated_config",
@@ -181,6 +182,48 @@ def load_model(folder: Path, class_name: str, *, device: str, dtype: Dtype) -> A
         shown = ", ".join(missing[:3]) + (" …" if len(missing) > 3 else "")
         raise BackendError(f"{folder} lacks {len(missing)} weights of a {class_name} ({shown}): it is another model")
     return model
+
+
+def score_batches(
+    continuations: Sequence[Sequence[int]],
+    logprobs: Any,
+    ends: Any,
+    teach: Callable[[Sequence[tuple[int, Sequence[int], int]]], tuple[Any, Any]],
+    *,
+    end: bool,
+    max_rows: int,
+    vocabulary: int,
+) -> list[Matrix]:
+    """`Reading.score`: every continuation after every row, in as few passes of the model as `max_rows` allows.
+
+    `logprobs`, shape (rows, vocabulary), is what comes next after every row now. `teach` takes (row, continuation,
+    tokens to feed) and gives, for each, log-probabilities after every token fed: of the next one, and of the `ends`.
+    """
+    import numpy as np
+    import torch
+
+    count = int(logprobs.shape[0])
+    scores = [np.zeros((count, len(each) + end), dtype=np.float32) for each in continuations]
+    now = logprobs.cpu().numpy()
+    ended = torch.logsumexp(logprobs[:, ends], dim=-1).cpu().numpy()
+    # The first token is known already; the model is asked for what follows each of the others.
+    fed = [len(each) - (not end) for each in continuations]
+    for each, score in zip(continuations, scores, strict=True):
+        if len(each):
+            score[:, 0] = now[:, each[0]]
+        elif end:
+            score[:, 0] = ended
+    jobs = [(index, row) for index, length in enumerate(fed) if length > 0 for row in range(count)]
+    with torch.inference_mode():
+        for batch in batches([fed[index] for index, _ in jobs], max_rows, vocabulary):
+            chosen = [jobs[each] for each in batch]
+            picked, stopped = teach([(row, continuations[index], fed[index]) for index, row in chosen])
+            for (index, row), values, stops in zip(chosen, picked, stopped, strict=True):
+                length = len(continuations[index])
+                scores[index][row, 1:length] = values[: length - 1]
+                if end:
+                    scores[index][row, length] = stops[length - 1]
+    return scores
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from pincite.scorers.base import (
     model_folder,
     pick,
     read_config,
+    score_batches,
     select_rows,
     short_name,
     vocabulary_size,
@@ -254,35 +255,19 @@ class DecoderReading:
 
     def score(self, continuations: Sequence[Sequence[int]], *, end: bool = False) -> list[Matrix]:
         """See `Reading.score`: every continuation after every row, in as few batches as `max_rows` allows."""
-        import numpy as np
-        import torch
-
         loaded = self._open()
         for each in continuations:
             check_tokens(each, loaded.vocabulary)
         self._check_room(max((len(each) for each in continuations), default=0))
-        count = self.rows
-        scores = [np.zeros((count, len(each) + end), dtype=np.float32) for each in continuations]
-        now = self._logprobs.cpu().numpy()
-        ended = torch.logsumexp(self._logprobs[:, self._ends], dim=-1).cpu().numpy()
-        # The first token is known already; the decoder is asked for what follows each of the others.
-        fed = [len(each) - (not end) for each in continuations]
-        for each, score in zip(continuations, scores, strict=True):
-            if len(each):
-                score[:, 0] = now[:, each[0]]
-            elif end:
-                score[:, 0] = ended
-        jobs = [(index, row) for index, length in enumerate(fed) if length > 0 for row in range(count)]
-        with torch.inference_mode():
-            for batch in batches([fed[index] for index, _ in jobs], self._max_rows, loaded.vocabulary):
-                chosen = [jobs[each] for each in batch]
-                picked, stopped = self._teach([(row, continuations[index], fed[index]) for index, row in chosen])
-                for (index, row), values, stops in zip(chosen, picked, stopped, strict=True):
-                    length = len(continuations[index])
-                    scores[index][row, 1:length] = values[: length - 1]
-                    if end:
-                        scores[index][row, length] = stops[length - 1]
-        return scores
+        return score_batches(
+            continuations,
+            self._logprobs,
+            self._ends,
+            self._teach,
+            end=end,
+            max_rows=self._max_rows,
+            vocabulary=loaded.vocabulary,
+        )
 
     def close(self) -> None:
         self._loaded = self._cache = self._logprobs = self._states = None
