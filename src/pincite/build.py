@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from pincite.config import ChunkSettings, Settings, load_settings
+from pincite.config import ChunkSettings, LoadSettings, Settings, load_settings
 from pincite.errors import ConfigError
 from pincite.identity import probe_vectors
 from pincite.indexing import AddListener, copy_documents
@@ -17,7 +17,7 @@ from pincite.pipeline import Options, Pipeline
 from pincite.protocols import StoreHeader
 
 if TYPE_CHECKING:
-    from pincite.protocols import Chunker, Encoder, Generator, Loader, Reranker, Store, TokenScorer
+    from pincite.protocols import Chunker, Container, Encoder, Generator, Loader, Reranker, Store, TokenScorer
     from pincite.rerankers.likelihood import LikelihoodModel
     from pincite.store.edge import EdgeStore
     from pincite.store.plan import IndexOptions
@@ -107,7 +107,7 @@ class Pincite(Pipeline):
             store=store,
             encoder=encoder,
             chunker=build_chunker(settings, encoder),
-            loaders=build_loaders(),
+            loaders=build_loaders(settings.load),
             generator=lambda: build_generator(settings, encoder),
             options=_options(settings),
             reranker=build_reranker(settings, encoder, store),
@@ -236,8 +236,9 @@ def chunk_recipe(chunk: ChunkSettings) -> str:
     return " ".join(parts)
 
 
-def build_loaders() -> list[Loader]:
-    """Every loader."""
+def build_loaders(load: LoadSettings | None = None) -> list[Loader | Container]:
+    """Every loader, with the settings of a section ``load``; without, the defaults."""
+    load = load or LoadSettings()
     from pincite.loaders.docx import DocxLoader
     from pincite.loaders.html import HtmlLoader
     from pincite.loaders.markdown import MarkdownLoader

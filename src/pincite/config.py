@@ -255,6 +255,19 @@ class LoadSettings(_Section):
     """What is read from disk."""
 
     max_file_mb: float = Field(512, gt=0, description="Larger files are skipped and named.")
+    seconds: float = Field(300, gt=0, description="Reading a file that takes longer is stopped; the file is skipped.")
+    memory_mb: int = Field(
+        4096, ge=256, description="Memory that reading a file may take, where the system can limit it; else skipped."
+    )
+    ocr: Literal["auto", "off", "force"] = Field(
+        "auto",
+        description="Read scanned pages with Tesseract: pages without text, where it is installed (auto), none (off), "
+        "or every page (force).",
+    )
+    ocr_languages: str = Field("eng", min_length=1, description="Their languages, as for Tesseract: eng+hin.")
+    archive_depth: int = Field(2, ge=0, le=8, description="Archives within archives that are opened; 0: none is.")
+    archive_mb: float = Field(1024, gt=0, description="Unpacked size of an archive above which it is not read on.")
+    archive_files: int = Field(10_000, gt=0, description="Files of an archive above which it is not read on.")
 
 
 class Settings(_Section):

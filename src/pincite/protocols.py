@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pincite.types import Chunk, Document, Filter, Generation, Hit, Passage, Prompt, StoredDocument, Token
+    from pincite.types import (
+        Chunk,
+        Document,
+        FileOutcome,
+        Filter,
+        Generation,
+        Hit,
+        Passage,
+        Prompt,
+        StoredDocument,
+        Token,
+    )
 
     Matrix: TypeAlias = NDArray[np.float32]
 
 __all__ = [
     "Chunker",
+    "Container",
     "Context",
     "Encoder",
     "EncoderIdentity",
@@ -28,6 +40,7 @@ __all__ = [
     "IndexReport",
     "Loader",
     "NextTokens",
+    "Reader",
     "Reading",
     "Recall",
     "Reranked",
@@ -47,17 +60,39 @@ question. A model that does not keep parts apart reads them as one text.
 """
 
 
-@dataclass(frozen=True, slots=True)
 class Source:
     """Something to load: its address, its bytes, and what is known of it before it is opened.
 
-    `uri` is the identity of the document: for a file its absolute path, for standard input ``stdin:NAME``.
+    `uri` is the identity of the document: for a file its absolute path, for standard input ``stdin:NAME``. `name` is
+    the file name, whose suffix suggests the format. Where no `data` is given, the file at `path` is read when its
+    bytes are first asked for, which raises OSError.
     """
 
-    uri: str
-    name: str  #: the file name, whose suffix suggests the format
-    data: bytes
-    path: Path | None = None
+    __slots__ = ("_data", "name", "path", "uri")
+
+    def __init__(self, uri: str, name: str, data: bytes | None = None, path: Path | None = None) -> None:
+        if data is None and path is None:
+            raise ValueError("a source needs its bytes or a path to read them from")
+        self.uri = uri
+        self.name = name
+        self.path = path
+        self._data = data
+
+    @property
+    def data(self) -> bytes:
+        """The bytes."""
+        if self._data is None:
+            assert self.path is not None
+            self._data = self.path.read_bytes()
+        return self._data
+
+    @property
+    def size(self) -> int:
+        """How many bytes; a file that was not read is only looked at."""
+        if self._data is None:
+            assert self.path is not None
+            return self.path.stat().st_size
+        return len(self._data)
 
 
 @runtime_checkable
@@ -74,6 +109,38 @@ class Loader(Protocol):
         Every `Heading` and `Page` lies within the text. Raises `LoadError` or one of its children, and nothing
         else, whatever the bytes are.
         """
+        ...
+
+
+@runtime_checkable
+class Container(Protocol):
+    """A loader whose files hold several documents: a mailbox, an archive, lines of JSON, a text too long for one."""
+
+    name: str
+    suffixes: frozenset[str]  #: lower case, with the dot
+
+    def load_all(self, source: Source) -> Iterator[Document | FileOutcome]:
+        """The documents of `source` in order, each made when it is asked for; what is in it and cannot be read.
+
+        Their addresses begin with ``source.uri + "#"``, differ, and stay the same for as long as the document is the
+        same one to a reader. Their `content_hash` is that of their own bytes. What cannot be read is a `FileOutcome`
+        that is ``skipped``. Raises `LoadError` or one of its children for the whole.
+        """
+        ...
+
+
+class Reader(Protocol):
+    """Makes documents of sources with whichever loader fits, and survives what loaders do not."""
+
+    def read(self, source: Source) -> Iterator[Document | FileOutcome]:
+        """The documents of `source`, see `Container.load_all`; one for a file that is one document.
+
+        Raises `LoadError` or one of its children where the whole cannot be read, and nothing else.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what reading takes. Idempotent."""
         ...
 
 

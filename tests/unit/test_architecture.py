@@ -34,7 +34,7 @@ LAYERS = (
 
 #: Modules of a part's folder that are no implementations: what their siblings share.
 SHARED = {
-    "loaders": {"choose", "clean", "decode", "ids", "numbering"},
+    "loaders": {"choose", "clean", "decode", "ids", "numbering", "read"},
     "chunkers": {"context", "ids", "pack", "packing", "plan"},
     # The two runtimes are shared too: `minilm` and `sentence_transformer` only say what they run and with which files.
     "encoders": {"base", "batching", "folder", "pooling", "tokenizer", "onnx", "transformer"},

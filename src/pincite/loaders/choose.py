@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from pincite.errors import EncryptedError, UnsupportedFormatError
 from pincite.loaders.decode import looks_binary
-from pincite.protocols import Loader, Source
+from pincite.protocols import Container, Loader, Source
 
 __all__ = ["choose_loader"]
 
@@ -81,7 +81,7 @@ _MAY_BE_HTML = frozenset({"", ".txt", ".text", ".pdf", ".docx", ".doc", ".asp", 
 _TEXT, _HTML_SUFFIX, _DOCX, _PDF = ".txt", ".html", ".docx", ".pdf"
 
 
-def choose_loader(loaders: Sequence[Loader], source: Source) -> Loader:
+def choose_loader(loaders: Sequence[Loader | Container], source: Source) -> Loader | Container:
     """The loader of `loaders` that reads `source`.
 
     The suffix decides unless the content contradicts it: a PDF, a Word document or a web page under another name goes
@@ -160,11 +160,11 @@ def _is_html(head: bytes) -> bool:
     return _HTML.match(head) is not None
 
 
-def _find(loaders: Sequence[Loader], suffix: str) -> Loader | None:
+def _find(loaders: Sequence[Loader | Container], suffix: str) -> Loader | Container | None:
     return next((loader for loader in loaders if suffix in loader.suffixes), None)
 
 
-def _refusal(loaders: Sequence[Loader], name: str, suffix: str) -> str:
+def _refusal(loaders: Sequence[Loader | Container], name: str, suffix: str) -> str:
     what = _KNOWN.get(suffix)
     known = f"{suffix} is {what}" if what else f"{name!r} is not text and of no known format"
     return f"{known}. Formats that are read: {', '.join(sorted(loader.name for loader in loaders))}"
