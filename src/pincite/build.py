@@ -17,10 +17,10 @@ from pincite.pipeline import Options, Pipeline
 from pincite.protocols import StoreHeader
 
 if TYPE_CHECKING:
-    from pincite.protocols import Chunker, Container, Encoder, Generator, Loader, Reranker, Store, TokenScorer
+    from pincite.protocols import Chunker, Container, Encoder, Generator, Loader, Reader, Reranker, Store, TokenScorer
     from pincite.rerankers.likelihood import LikelihoodModel
     from pincite.store.edge import EdgeStore
-    from pincite.store.plan import IndexOptions
+    from pincite.store.plan import IndexOptions, Retention
 
 __all__ = [
     "Pincite",
@@ -28,6 +28,7 @@ __all__ = [
     "build_encoder",
     "build_generator",
     "build_loaders",
+    "build_reader",
     "build_reranker",
     "build_scorer",
     "cache_folder",
@@ -35,6 +36,7 @@ __all__ = [
     "index_options",
     "marginalization",
     "reindex",
+    "retention",
 ]
 
 #: Of the recipes that read more than they find; measured: see docs/decisions/0011-chunk-recipes.md.
@@ -44,6 +46,8 @@ _PARENT_SIZE = 512
 #: Raised when the same settings come to cut otherwise, so that a document added again is cut again.
 #: 2: pieces of tables and fenced blocks carry their header and fences.
 _REVISION = 2
+#: Raised when loaders come to read otherwise, so that a file added again is read again.
+_READING = 2
 
 _OLLAMA = "http://127.0.0.1:11434/v1"
 _OPENAI = "https://api.openai.com/v1"
@@ -107,7 +111,7 @@ class Pincite(Pipeline):
             store=store,
             encoder=encoder,
             chunker=build_chunker(settings, encoder),
-            loaders=build_loaders(settings.load),
+            reader=build_reader(settings),
             generator=lambda: build_generator(settings, encoder),
             options=_options(settings),
             reranker=build_reranker(settings, encoder, store),
@@ -131,7 +135,7 @@ def _open_store(settings: Settings, encoder: Encoder, *, create: bool) -> EdgeSt
     if folder.is_file():
         raise ConfigError(f"the index must be a folder, {folder} is a file: name another with --store")
     if EdgeStore.exists(folder) or not create:
-        store = EdgeStore.open(folder, timeout=timeout, index=index)
+        store = EdgeStore.open(folder, timeout=timeout, index=index, retention=retention(settings))
         wanted = settings.search.language
         if wanted is not None and wanted != store.header.language:
             found = store.header.language
@@ -146,7 +150,14 @@ def _open_store(settings: Settings, encoder: Encoder, *, create: bool) -> EdgeSt
         probes=tuple(tuple(float(x) for x in probe) for probe in probe_vectors(encoder)),
         language=settings.search.language or "english",
     )
-    return EdgeStore.create(folder, header, timeout=timeout, index=index)
+    return EdgeStore.create(folder, header, timeout=timeout, index=index, retention=retention(settings))
+
+
+def retention(settings: Settings) -> Retention:
+    """Which past versions are kept."""
+    from pincite.store.plan import Retention
+
+    return Retention(settings.history.versions, settings.history.days)
 
 
 def index_options(settings: Settings) -> IndexOptions:
@@ -239,13 +250,46 @@ def chunk_recipe(chunk: ChunkSettings) -> str:
 def build_loaders(load: LoadSettings | None = None) -> list[Loader | Container]:
     """Every loader, with the settings of a section ``load``; without, the defaults."""
     load = load or LoadSettings()
+    from pincite.loaders.archive import ArchiveLoader
+    from pincite.loaders.delimited import DelimitedLoader
     from pincite.loaders.docx import DocxLoader
+    from pincite.loaders.epub import EpubLoader
     from pincite.loaders.html import HtmlLoader
+    from pincite.loaders.json_data import JsonLinesLoader, JsonLoader
+    from pincite.loaders.long_text import LongTextLoader
+    from pincite.loaders.mail import MailLoader
+    from pincite.loaders.mailbox_file import MailboxLoader
     from pincite.loaders.markdown import MarkdownLoader
+    from pincite.loaders.opendocument import OpenDocumentLoader
     from pincite.loaders.pdf import PdfLoader
+    from pincite.loaders.pptx import PptxLoader
+    from pincite.loaders.rtf import RtfLoader
+    from pincite.loaders.source_code import SourceCodeLoader
     from pincite.loaders.text import TextLoader
+    from pincite.loaders.workbook import WorkbookLoader
 
-    return [PdfLoader(), DocxLoader(), HtmlLoader(), MarkdownLoader(), TextLoader()]
+    loaders: list[Loader | Container] = [
+        PdfLoader(load.ocr, load.ocr_languages),
+        DocxLoader(),
+        HtmlLoader(),
+        # Its parser takes a hundred times the memory of the text.
+        LongTextLoader(MarkdownLoader(), limit=8_000_000, part=2_000_000),
+    ]
+    loaders += [EpubLoader(), RtfLoader(), JsonLoader(), JsonLinesLoader(), SourceCodeLoader()]
+    loaders += [PptxLoader(), WorkbookLoader(), OpenDocumentLoader(), DelimitedLoader()]
+    # What holds other files reads them with any of the loaders, itself among them.
+    size, files = int(load.archive_mb * 1e6), load.archive_files
+    loaders += [MailLoader(lambda: loaders), MailboxLoader(lambda: loaders)]
+    loaders.append(ArchiveLoader(lambda: loaders, load.archive_depth, size, files))
+    loaders.append(LongTextLoader(TextLoader()))  # last: the others know more of their own formats
+    return loaders
+
+
+def build_reader(settings: Settings) -> Reader:
+    """What makes documents of files: in a process of its own, which costs the one file if it hangs."""
+    from pincite.loaders.read import InProcessReader
+
+    return InProcessReader(build_loaders(settings.load))
 
 
 def build_reranker(settings: Settings, encoder: Encoder, store: Store) -> Reranker | None:
@@ -483,8 +527,16 @@ def _options(settings: Settings) -> Options:
         answer_passages=settings.answer.passages,
         prompt_tokens=prompt_tokens,
         max_file_bytes=int(settings.load.max_file_mb * 1e6),
+        reading=_reading(settings),
         recipe=chunk_recipe(settings.chunk),
     )
+
+
+def _reading(settings: Settings) -> str:
+    """How files are read, in words that are the same only where the same text comes of it."""
+    load = settings.load
+    scans = "no" if load.ocr == "off" or shutil.which("tesseract") is None else f"{load.ocr} {load.ocr_languages}"
+    return f"{_READING}, scans: {scans}"
 
 
 def reindex(settings: Settings, listener: AddListener | None = None) -> int:
@@ -510,7 +562,9 @@ def reindex(settings: Settings, listener: AddListener | None = None) -> int:
             created_at=source.header.created_at,
         )
         try:
-            with EdgeStore.create(fresh, header, index=index_options(settings)) as target:
+            with EdgeStore.create(
+                fresh, header, index=index_options(settings), retention=retention(settings)
+            ) as target:
                 count = copy_documents(source, target, chunker, encoder, _options(settings).recipe, listener)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)  # half made: of no use to anybody

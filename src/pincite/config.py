@@ -31,6 +31,7 @@ __all__ = [
     "ChunkSettings",
     "EncoderSettings",
     "IndexSettings",
+    "HistorySettings",
     "LoadSettings",
     "RerankSettings",
     "SearchSettings",
@@ -270,6 +271,13 @@ class LoadSettings(_Section):
     archive_files: int = Field(10_000, gt=0, description="Files of an archive above which it is not read on.")
 
 
+class HistorySettings(_Section):
+    """Which versions are kept that were replaced or removed. What is not kept is deleted with the next change."""
+
+    versions: int | None = Field(None, ge=0, description="So many of each document; unset: all; 0: none.")
+    days: float | None = Field(None, ge=0, description="So long after they ended; unset: for good.")
+
+
 class Settings(_Section):
     """Every setting, checked."""
 
@@ -281,6 +289,7 @@ class Settings(_Section):
     rerank: RerankSettings = Field(default_factory=RerankSettings)
     answer: AnswerSettings = Field(default_factory=AnswerSettings)
     load: LoadSettings = Field(default_factory=LoadSettings)
+    history: HistorySettings = Field(default_factory=HistorySettings)
 
     def masked(self) -> dict[str, Any]:
         """As plain data for printing; secrets show as asterisks."""

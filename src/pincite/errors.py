@@ -7,7 +7,9 @@
     │       ├── UnsupportedFormatError
     │       ├── EncryptedError
     │       ├── LoaderFaultError
-    │       └── NoTextError
+    │       ├── MemoryLimitError
+    │       ├── NoTextError
+    │       └── ReadTimeoutError
     ├── MissingExtraError        an optional part is not installed; names the extra                  (2)
     ├── StoreError               the index cannot do what was asked                                  (1)
     │   ├── StoreBusyError       another process holds it                                            (3)
@@ -29,9 +31,11 @@ __all__ = [
     "InputError",
     "LoadError",
     "LoaderFaultError",
+    "MemoryLimitError",
     "MissingExtraError",
     "NoTextError",
     "PinciteError",
+    "ReadTimeoutError",
     "StoreBusyError",
     "StoreError",
     "UnsupportedFormatError",
@@ -87,6 +91,18 @@ class NoTextError(LoadError):
     """The file opened but holds no text to index."""
 
     reason = "no-text"
+
+
+class ReadTimeoutError(LoadError):
+    """Reading took longer than the setting `load.seconds` allows, and was stopped."""
+
+    reason = "timeout"
+
+
+class MemoryLimitError(LoadError):
+    """Reading took more memory than the setting `load.memory_mb` allows, or than there was."""
+
+    reason = "memory"
 
 
 class MissingExtraError(PinciteError):

@@ -10,20 +10,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pincite.adding import Adding, Given, file_uri
 from pincite.assemble import assemble, is_refusal
 from pincite.citations import add_markers, cite, statements, words_in_common
-from pincite.errors import BackendError, InputError, LoaderFaultError, LoadError
+from pincite.errors import BackendError, InputError
 from pincite.identity import check_identity, check_probes
 from pincite.indexing import AddListener, Batch
-from pincite.loaders.choose import choose_loader
-from pincite.loaders.ids import content_hash, document_id
 from pincite.markers import MarkerResolver
 from pincite.protocols import Source
 from pincite.reading import POOL, arrange, parts_found
 from pincite.retrieve import Fusion, Mode, retrieve
-from pincite.sources import Found, find_files
 from pincite.types import (
-    BUILT_IN_FIELDS,
+    VALIDITY_FIELDS,
     AddReport,
     Answer,
     Citation,
@@ -32,15 +30,19 @@ from pincite.types import (
     Filter,
     Generation,
     Marginal,
+    MetadataValue,
+    PointInTime,
     Prompt,
     SearchResult,
     StoredDocument,
+    StoredSource,
 )
+from pincite.validity import day, point_in_time
 from pincite.words import has_content
 
 if TYPE_CHECKING:
     from pincite import protocols
-    from pincite.protocols import Chunker, Encoder, Loader, Matrix, Reranker, Store
+    from pincite.protocols import Chunker, Encoder, Matrix, Reader, Reranker, Store
     from pincite.types import Passage
 
 __all__ = ["Options", "Pipeline"]
@@ -73,6 +75,7 @@ class Options:
     prompt_tokens: int = 7680  #: of an assembled prompt: the context window less the answer
     max_file_bytes: int = 512_000_000
     recipe: str = ""  #: names how chunks are cut; a document added under another recipe is cut again
+    reading: str = ""  #: names how files are read; a file read another way is read again
 
 
 class Pipeline:
@@ -84,7 +87,7 @@ class Pipeline:
         store: Store,
         encoder: Encoder,
         chunker: Chunker,
-        loaders: Sequence[Loader],
+        reader: Reader,
         generator: Callable[[], protocols.Generator],
         options: Options | None = None,
         reranker: Reranker | None = None,
@@ -92,7 +95,7 @@ class Pipeline:
         self.store = store
         self.encoder = encoder
         self.chunker = chunker
-        self.loaders = loaders
+        self.reader = reader
         self.options = options or Options()
         self.reranker = reranker
         self._make_generator = generator
@@ -115,120 +118,160 @@ class Pipeline:
         self,
         paths: str | Path | Iterable[str | Path],
         *,
-        metadata: Mapping[str, str | int | float | bool] | None = None,
+        metadata: Mapping[str, MetadataValue] | None = None,
+        valid_from: str | None = None,
+        valid_to: str | None = None,
         listener: AddListener | None = None,
     ) -> AddReport:
         """Index files, folders and patterns. Every file ends as added, updated, unchanged or skipped with a reason.
 
         One file that cannot be read never stops the run. A file whose bytes, metadata and recipe are as before is
-        left alone. Documents become visible in batches, each whole; when this is interrupted those told to the
-        listener are in, the rest are not, and running it again does the rest. Raises InputError for a name that
-        matches nothing, before anything is read.
+        left alone; of one that changed a new version is made, and the old one is kept as far as the settings say. Text
+        that was encoded before is not encoded again. Documents become visible in batches, each whole; when this is
+        interrupted those told to the listener are in, the rest are not, and running it again does the rest.
+        `valid_from` and `valid_to` are the first and the last day on which these versions are in force, ISO 8601.
+        Raises InputError for a name that matches nothing, before anything is read.
         """
         names = [paths] if isinstance(paths, str | Path) else list(paths)
-        found = list(find_files(names))
-        sources = (_passed_over(each) if each.reason else self._source(each.path) for each in found)
-        return self._add(sources, len(found), metadata or {}, listener)
+        given = Given.checked(metadata, valid_from, valid_to)
+        return self._noted("add", lambda: self._adding().add_files(names, given, listener))
 
     def add_text(
         self,
         data: bytes | str,
         *,
         name: str,
-        metadata: Mapping[str, str | int | float | bool] | None = None,
+        metadata: Mapping[str, MetadataValue] | None = None,
+        valid_from: str | None = None,
+        valid_to: str | None = None,
         listener: AddListener | None = None,
     ) -> AddReport:
         """Index one document that is not a file. `name` is its identity, and its suffix says what it is."""
         raw = data.encode("utf-8") if isinstance(data, str) else data
-        source = Source(uri=f"stdin:{name}", name=name, data=raw)
-        return self._add(iter([source]), 1, metadata or {}, listener)
+        return self.add_sources(
+            [Source(uri=f"stdin:{name}", name=name, data=raw)],
+            metadata=metadata,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            listener=listener,
+        )
 
-    def _source(self, path: Path) -> Source | FileOutcome:
-        uri = file_uri(path)
-        try:
-            size = path.stat().st_size
-            if size > self.options.max_file_bytes:
-                limit = self.options.max_file_bytes
-                detail = f"{size / 1e6:.0f} MB, the limit is {limit / 1e6:.0f} MB (load.max_file_mb)"
-                return FileOutcome(uri, "skipped", reason="too-large", detail=detail)
-            return Source(uri=uri, name=path.name, data=path.read_bytes(), path=path)
-        except OSError as error:
-            return FileOutcome(uri, "skipped", reason="unreadable", detail=error.strerror or str(error))
-
-    def _add(
+    def add_sources(
         self,
-        sources: Iterator[Source | FileOutcome],
-        total: int,
-        metadata: Mapping[str, str | int | float | bool],
-        listener: AddListener | None,
+        sources: Sequence[Source],
+        *,
+        metadata: Mapping[str, MetadataValue] | None = None,
+        valid_from: str | None = None,
+        valid_to: str | None = None,
+        listener: AddListener | None = None,
+        command: str = "add",
     ) -> AddReport:
-        if taken := sorted(BUILT_IN_FIELDS & set(metadata)):
-            raise InputError(f"metadata cannot be named {taken[0]!r}: every document has a field of this name already")
+        """Index what is no file, as `add` does; `command` is what the log calls it."""
+        given = Given.checked(metadata, valid_from, valid_to)
+        return self._noted(command, lambda: self._adding().add(sources, len(sources), given, listener))
+
+    def sync(
+        self,
+        folder: str | Path,
+        *,
+        metadata: Mapping[str, MetadataValue] | None = None,
+        valid_from: str | None = None,
+        listener: AddListener | None = None,
+        dry_run: bool = False,
+        remove_all: bool = False,
+    ) -> AddReport:
+        """Make the index equal to a folder: what is new or changed is added, what is gone is removed.
+
+        A file that is gone and stands, with the same bytes, under another name has moved. One that is there and cannot
+        be read keeps the version that was read. `valid_from` is the day from which what is new or changed is in force,
+        and what is gone no longer is, ISO 8601; else that is today. With `dry_run` nothing is written and no file is
+        more than looked at: the report says what would be done. Raises InputError when `folder` is none, and when
+        it is empty but the index has documents from it, unless `remove_all` says that this is meant.
+        """
+        given = Given.checked(metadata, valid_from)
+        path = Path(os.path.expanduser(folder))
+
+        def run() -> AddReport:
+            return self._adding().sync(path, given, listener, dry_run=dry_run, remove_all=remove_all)
+
+        return run() if dry_run else self._noted("sync", run)
+
+    def _adding(self) -> Adding:
         self._check_probes()
-        started = time.perf_counter()
-        listener = listener or AddListener()
-        listener.found(total)
+        return Adding(
+            store=self.store,
+            encoder=self.encoder,
+            chunker=self.chunker,
+            reader=self.reader,
+            recipe=self.options.recipe,
+            reading=self.options.reading,
+            max_file_bytes=self.options.max_file_bytes,
+        )
+
+    def _noted(self, command: str, run: Callable[[], AddReport]) -> AddReport:
+        """The report of a run, kept in the index as well."""
+        report = run()
+        self.store.note_run(command, report)
+        return report
+
+    def remove(self, document: str | Path, *, on: str | None = None) -> StoredDocument:
+        """Remove a document, named by its id (or the beginning of one) or its path. Returns what was removed.
+
+        It can be found in no leg when this returns, but by who asks for a point in time before the day `on` (today);
+        see `purge`. Raises InputError if there is none, or several match.
+        """
+        found = self.resolve(document)
+        self.store.remove(found.id, day(on, "on") if on else "")
+        return found
+
+    # Versions
+
+    def history(self, document: str | Path) -> list[StoredDocument]:
+        """Every version of a document that is kept, oldest first; also of a removed one. Named as for `resolve`."""
+        return self.store.history(self.resolve(document, removed=True).id)
+
+    def restore(self, document: str | Path, version: int) -> StoredDocument:
+        """Make the text of an earlier version current again, as a new version. Nothing is encoded that was before.
+
+        Raises InputError if that version is not kept, or is the current one.
+        """
+        found = self.resolve(document, removed=True)
+        old = self.store.get_document(found.id, version)
+        if old is None:
+            kept = ", ".join(str(each.version) for each in self.store.history(found.id))
+            raise InputError(f"version {version} of {found.uri} is not kept; there are: {kept}")
+        now = self.store.find(document_id=found.id)
+        if now is not None and now.version == version:
+            raise InputError(f"version {version} of {found.uri} is the current one")
+        # From when it is in force again is not what it said of itself then.
+        metadata = {name: value for name, value in old.metadata.items() if name not in VALIDITY_FIELDS}
+        document_again = replace(old, version=self.store.next_version(old.id), metadata=metadata)
         outcomes: list[FileOutcome] = []
-        batch = Batch(self.store, self.encoder, self.options.recipe, listener, outcomes)
+        batch = Batch(self.store, self.encoder, self.options.recipe, AddListener(), outcomes)
         try:
-            for source in sources:
-                if isinstance(source, FileOutcome):
-                    batch.report(source)
-                    continue
-                listener.reading(source.uri)
-                try:
-                    self._add_one(source, metadata, batch)
-                except LoadError as error:
-                    # What was indexed of an earlier version stays: a file that cannot be read just now is not gone.
-                    batch.report(FileOutcome(source.uri, "skipped", reason=error.reason, detail=str(error)))
+            chunks = list(self.chunker.chunk(document_again))
+            outcome = FileOutcome(
+                old.uri, "updated", old.id, document_again.version, len(chunks), detail=f"from version {version}"
+            )
+            batch.put(document_again, chunks, outcome, source=found.source)
+            # `sync` shall see that this is not what the file says.
+            batch.end_source(StoredSource(found.source, old.content_hash, "restored", self.options.recipe))
             batch.flush()
         except BaseException:
             batch.abandon()
             raise
-        return AddReport(tuple(outcomes), time.perf_counter() - started)
+        self.store.note_run("restore", AddReport(tuple(outcomes), 0.0, batch.encoded))
+        restored = self.store.find(document_id=found.id)
+        assert restored is not None
+        return restored
 
-    def _add_one(self, source: Source, metadata: Mapping[str, str | int | float | bool], batch: Batch) -> None:
-        old = self.store.find(uri=source.uri)
-        digest = content_hash(source.data)
-        if (
-            old is not None
-            and (old.content_hash, old.recipe) == (digest, self.options.recipe)
-            and all(old.metadata.get(name) == value for name, value in metadata.items())
-        ):
-            batch.report(FileOutcome(source.uri, "unchanged", old.id, old.version, old.chunks))
-            return
-        loaded = self._load(source)
-        metadata = {**loaded.metadata, **metadata}
-        warnings = loaded.warnings
-        if gone := sorted(set(old.metadata) - set(metadata)) if old is not None else []:
-            warnings += (f"the new version lacks the metadata {', '.join(gone)}: give it again if it still holds",)
-        document = replace(
-            loaded,
-            version=self.store.next_version(document_id(source.uri)),
-            metadata=metadata,
-            warnings=warnings,
-        )
-        chunks = list(self.chunker.chunk(document))
-        if not chunks:
-            raise LoadError("nothing to index: the file holds no text")
-        batch.put(document, chunks, updated=old is not None)
+    def purge(self, document: str | Path) -> StoredDocument:
+        """Delete a document with every version of it, for good, also from the files on disk. Returns the last of them.
 
-    def _load(self, source: Source) -> Document:
-        try:
-            return choose_loader(self.loaders, source).load(source)
-        except LoadError:
-            raise
-        except Exception as error:
-            # A fault of a loader, or of a library below it, costs the one file; its name says whom to tell.
-            raise LoaderFaultError(f"the loader failed: {type(error).__name__}: {error}") from error
-
-    def remove(self, document: str | Path) -> StoredDocument:
-        """Remove a document, named by its id (or the beginning of one) or its path. Returns what was removed.
-
-        It can be found in no leg when this returns. Raises InputError if there is none, or several match.
+        Raises InputError if there is none, or several match.
         """
-        found = self.resolve(document)
-        self.store.remove(found.id)
+        found = self.resolve(document, removed=True)
+        self.store.purge([found.id])
         return found
 
     # Looking
@@ -237,8 +280,11 @@ class Pipeline:
         """Every document, by address."""
         return self.store.documents()
 
-    def resolve(self, document: str | Path) -> StoredDocument:
-        """The document with this id, beginning of an id, path or file name. Raises InputError if not exactly one."""
+    def resolve(self, document: str | Path, *, removed: bool = False) -> StoredDocument:
+        """The document with this id, beginning of an id, path or file name; with `removed`, also one that was removed.
+
+        Raises InputError if that is not exactly one.
+        """
         name = str(document)
         for found in (
             self.store.find(document_id=name),
@@ -247,9 +293,16 @@ class Pipeline:
         ):
             if found:
                 return found
-        if found := self.store.find(uri=file_uri(Path(name))):
+        path = file_uri(Path(name))
+        if found := self.store.find(uri=path):
             return found
         everything = self.store.documents()
+        if removed:
+            latest = {each.id: each for each in self.store.history()}
+            everything = list(latest.values())
+            exact = [each for each in everything if each.id == name or each.uri in (name, f"stdin:{name}", path)]
+            if exact:
+                return exact[0]
         matches = [each for each in everything if each.id.startswith(name)] if len(name) >= 4 else []
         matches = matches or [each for each in everything if Path(each.uri).name == name]
         if len(matches) == 1:
@@ -259,9 +312,13 @@ class Pipeline:
             raise InputError(f"{name!r} names {len(matches)} documents: {listed}")
         raise InputError(f"no document {name!r} in the index; `pincite list` shows what there is")
 
-    def show(self, document: str | Path) -> Document:
-        """A document with its text; named as for `resolve`."""
-        found = self.store.get_document(self.resolve(document).id)
+    def show(self, document: str | Path, version: int | None = None) -> Document:
+        """A document with its text, of the current version unless one is given; named as for `resolve`."""
+        stored = self.resolve(document, removed=version is not None)
+        found = self.store.get_document(stored.id, version)
+        if found is None and version is not None:
+            kept = ", ".join(str(each.version) for each in self.store.history(stored.id))
+            raise InputError(f"version {version} of {stored.uri} is not kept; there are: {kept}")
         if found is None:
             raise InputError(f"the document {document!r} was removed meanwhile")
         return found
@@ -269,18 +326,36 @@ class Pipeline:
     # Asking
 
     def search(
-        self, query: str, *, k: int | None = None, where: Filter | None = None, mode: Mode | None = None
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        where: Filter | None = None,
+        mode: Mode | None = None,
+        as_of: str | None = None,
+        as_recorded: str | None = None,
     ) -> SearchResult:
         """The best passages to read for `query`. `where` limits the documents, inside the engine and on every leg.
+
+        So do `as_of`, a day, to the versions that were in force then, and `as_recorded`, a day or a moment, to what the
+        index knew then; see `pincite.types.PointInTime`. Without either the current versions are searched.
 
         Both legs are fused, the reranker (if there is one) reads the first of them again, and what is read together is
         put together: see `pincite.retrieve`, `pincite.protocols.Reranker` and `pincite.reading`. A reranker that fails
         leaves the order as it was, and a note says so. How far the encoder's vocabulary reads the query decides how
         much the dense leg counts in fusion (docs/decisions/0010).
         """
-        return self._search(query, k, where, mode, self.options.merge)
+        return self._search(query, k, where, mode, self.options.merge, point_in_time(as_of, as_recorded))
 
-    def _search(self, query: str, k: int | None, where: Filter | None, mode: Mode | None, merge: int) -> SearchResult:
+    def _search(
+        self,
+        query: str,
+        k: int | None,
+        where: Filter | None,
+        mode: Mode | None,
+        merge: int,
+        at: PointInTime | None,
+    ) -> SearchResult:
         options = self.options
         mode = mode or options.mode
         k = options.k if k is None else k
@@ -303,6 +378,7 @@ class Pipeline:
             dense_weight=options.dense_weight * read**2,
             rrf_k=options.rrf_k,
             where=where,
+            at=at,
         )
         notes = list(result.notes)
         if read < UNREAD:
@@ -329,14 +405,30 @@ class Pipeline:
         timings["arrange"] = time.perf_counter() - started
         return replace(result, passages=arranged, timings=timings, notes=(*notes, *remarks))
 
-    def ask(self, question: str, *, k: int | None = None, where: Filter | None = None) -> Answer:
-        """Answer from the documents, with checked citations, or abstain and say why."""
-        for item in self.stream(question, k=k, where=where):
+    def ask(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        where: Filter | None = None,
+        as_of: str | None = None,
+        as_recorded: str | None = None,
+    ) -> Answer:
+        """Answer from the documents, with checked citations, or abstain and say why. The rest as for `search`."""
+        for item in self.stream(question, k=k, where=where, as_of=as_of, as_recorded=as_recorded):
             if isinstance(item, Answer):
                 return item
         raise BackendError("the answer ended without a result")  # pragma: no cover - stream always ends with one
 
-    def stream(self, question: str, *, k: int | None = None, where: Filter | None = None) -> Iterator[str | Answer]:
+    def stream(
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        where: Filter | None = None,
+        as_of: str | None = None,
+        as_recorded: str | None = None,
+    ) -> Iterator[str | Answer]:
         """The answer's text in pieces as it is written, then the `Answer` itself.
 
         The pieces joined are ``answer.text``. Nothing is generated when no passage speaks to the question.
@@ -350,9 +442,10 @@ class Pipeline:
             None,
             # One that reads each passage apart chooses among sentences: what was not found only stands in its way.
             self.options.merge if self.generator.cites else 0,
+            point_in_time(as_of, as_recorded),
         )
         timings = dict(found.timings)
-        if missing := self._no_evidence(question, found, where):
+        if missing := self._no_evidence(question, found, narrowed=bool(where or as_of or as_recorded)):
             yield missing
             yield Answer(
                 question, missing, (), found.passages, True, NO_EVIDENCE, warnings=found.notes, timings=timings
@@ -463,19 +556,19 @@ class Pipeline:
         vector: Matrix = self.encoder.encode_queries([query])[0]
         return vector
 
-    def _no_evidence(self, question: str, found: SearchResult, where: Filter | None) -> str:
+    def _no_evidence(self, question: str, found: SearchResult, *, narrowed: bool) -> str:
         """Why nothing found speaks to the question; empty if something may."""
         if not found.passages:
-            if not self.store.document_count:
+            if not self.store.document_count and not narrowed:
                 return "The index is empty: add documents first."
-            return "No document matches the filter: there is nothing to answer from."
+            return "No document matches the filter or the date: there is nothing to answer from."
         nearest = max((hit.score for hit in found.legs.get("dense", ())), default=0.0)
         if self.encoder.reads(question) < UNREAD:
             nearest = 0.0  # vectors of what was not read are near everything
         if nearest >= RELEVANT_COSINE or words_in_common(question, self._as_found(found.passages)) >= RELEVANT_WORDS:
             return ""
         everything = f"the {_count(self.store.document_count, 'document')} of the index"
-        searched = "the documents that the filter admits" if where else everything
+        searched = "the documents that the filter or the date admits" if narrowed else everything
         similarity = f" (similarity {nearest:.2f})" if "dense" in found.legs else ""
         return (
             f"Nothing in {searched} speaks to this question. "
@@ -525,18 +618,8 @@ class Pipeline:
             self._generator.close()
         if self.reranker is not None:
             self.reranker.close()
+        self.reader.close()
         self.store.close()
-
-
-def file_uri(path: Path) -> str:
-    """The address of a file, its document's identity: one for every spelling of its path, links followed."""
-    return os.path.realpath(path)
-
-
-def _passed_over(found: Found) -> FileOutcome:
-    # A name that is not text (it is why some are passed over) is shown with escapes.
-    name = os.fsencode(found.path.absolute()).decode("utf-8", "backslashreplace")
-    return FileOutcome(name, "skipped", reason=found.reason, detail=found.detail)
 
 
 def _weighed(passages: Sequence[Passage], marginal: Marginal | None) -> tuple[Passage, ...]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pincite.types import (
+        AddReport,
         Chunk,
         Document,
         FileOutcome,
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
         Generation,
         Hit,
         Passage,
+        PointInTime,
         Prompt,
         StoredDocument,
+        StoredSource,
         Token,
     )
 
@@ -45,6 +48,7 @@ __all__ = [
     "Recall",
     "Reranked",
     "Reranker",
+    "RunNote",
     "Source",
     "Store",
     "StoreHeader",
@@ -197,6 +201,17 @@ class StoreHeader:
 
 
 @dataclass(frozen=True, slots=True)
+class RunNote:
+    """A run that changed the index, as the index remembers it. What was unchanged is counted only."""
+
+    command: str
+    at: str  #: when it ended, ISO 8601 in UTC
+    seconds: float
+    unchanged: int
+    outcomes: tuple[FileOutcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Recall:
     """How much of the exact result an index finds, measured with queries made of the stored vectors."""
 
@@ -268,7 +283,8 @@ class Store(Protocol):
 
     Writing a document version is staged: nothing staged can be seen by any reader until `commit`, which makes all
     of it visible, and all of the version it replaces invisible, at one moment. After a crash the store opens in
-    the state of its last commit.
+    the state of its last commit. Versions that were replaced or removed stay as long as the store's retention says,
+    and are seen by those alone who ask for a point in time.
     """
 
     @property
@@ -280,33 +296,83 @@ class Store(Protocol):
         """The number the next version of this document gets. Numbers are never used again, even after a removal."""
         ...
 
-    def stage(self, document: Document, recipe: str = "", added_at: str = "") -> int:
+    def stage(
+        self,
+        document: Document,
+        recipe: str = "",
+        added_at: str = "",
+        *,
+        source: str = "",
+        starts: str | None = None,
+        was: StoredDocument | None = None,
+    ) -> int:
         """Begin a new version of `document`, numbered ``document.version``. Returns a ticket.
 
-        `added_at` is when the version was recorded, ISO 8601 in UTC; empty for now.
+        `starts` is the day from which it is in force, where that is not as `pincite.types.PointInTime` says.
+        `added_at` is when the version was recorded, ISO 8601 in UTC; empty for now. `source` is the address of what it
+        was read from, empty for its own. `was` is the same version in another index: it keeps what that says of it,
+        and does not become current if it was not there.
         Raises InputError if a version with that number or a later one was there before.
         """
         ...
 
-    def stage_chunks(self, ticket: int, chunks: Sequence[Chunk], contexts: Sequence[str], vectors: Matrix) -> None:
+    def stage_chunks(
+        self,
+        ticket: int,
+        chunks: Sequence[Chunk],
+        contexts: Sequence[str],
+        vectors: Matrix,
+        digests: Sequence[bytes] = (),
+    ) -> None:
         """Write chunks of a staged version.
 
         `contexts` are texts searched by the lexical leg together with each chunk's own (its headings, its title).
+        `digests` name what was encoded, for `encoded` to find the vectors again.
         Raises InputError for a vector of the wrong dimension, a zero vector, NaN or infinity, before anything of the
         call is written.
         """
         ...
 
-    def commit(self, tickets: Sequence[int]) -> list[StoredDocument]:
-        """Make the staged versions current, all at one moment, durably."""
+    def commit(
+        self,
+        tickets: Sequence[int],
+        *,
+        remove: Sequence[str] = (),
+        on: str = "",
+        sources: Sequence[StoredSource] = (),
+    ) -> list[StoredDocument]:
+        """Make the staged versions current and the documents `remove` no longer so, all at one moment, durably.
+
+        The removed ones are out of force from the day `on`, empty for today. `sources` is what was read. Returns the
+        staged versions.
+        """
         ...
 
     def discard(self, tickets: Sequence[int]) -> None:
         """Forget staged versions."""
         ...
 
-    def remove(self, document_id: str) -> bool:
-        """Make a document unreachable in every leg, durably, before returning. False if there is none."""
+    def remove(self, document_id: str, on: str = "") -> bool:
+        """Make a document unreachable in every leg, durably, before returning. False if there is none.
+
+        What retention keeps of it is found by those who ask for a point in time before this one.
+        """
+        ...
+
+    def purge(self, document_ids: Sequence[str]) -> int:
+        """Delete every version of documents, text and vectors, also from the files on disk. How many versions."""
+        ...
+
+    def encoded(self, digests: Sequence[bytes]) -> dict[bytes, Matrix]:
+        """Digest → unit vector, float32 (dimension,), of those whose vector some chunk here has."""
+        ...
+
+    def note_run(self, command: str, report: AddReport) -> None:
+        """Keep what became of the files of a run; the last runs are kept."""
+        ...
+
+    def runs(self, limit: int = 1) -> list[RunNote]:
+        """The last runs, the latest first."""
         ...
 
     @property
@@ -322,15 +388,39 @@ class Store(Protocol):
         """The current document with this address, or this id."""
         ...
 
+    def history(self, document_id: str | None = None) -> list[StoredDocument]:
+        """Every version that is kept, the current one included, by address and number; of one document or of all."""
+        ...
+
+    def sources(self) -> list[StoredSource]:
+        """What documents were read from, by address."""
+        ...
+
+    def find_source(self, uri: str) -> StoredSource | None:
+        """What is known of the source with this address."""
+        ...
+
+    def documents_of(self, source: str) -> list[StoredDocument]:
+        """The current documents that were read from the source with this address, by their own."""
+        ...
+
     def reading(self) -> AbstractContextManager[None]:
         """While it is open in a thread, no commit or removal becomes visible: several calls see one state."""
         ...
 
     def get_document(self, document_id: str, version: int | None = None) -> Document | None:
-        """A document with its text; None if the version is not kept."""
+        """A document with its text, of the current version unless one is given; None if that is not kept."""
         ...
 
-    def search_dense(self, vector: Matrix, k: int, where: Filter | None = None, *, exact: bool = False) -> list[Hit]:
+    def search_dense(
+        self,
+        vector: Matrix,
+        k: int,
+        where: Filter | None = None,
+        *,
+        exact: bool = False,
+        at: PointInTime | None = None,
+    ) -> list[Hit]:
         """The k nearest chunks by cosine similarity, best first; ties by chunk order. Shape of vector: (dimension,).
 
         Where an approximate index was built, chunks may be missed, and others take their places: the scores are exact
@@ -338,7 +428,9 @@ class Store(Protocol):
         """
         ...
 
-    def search_lexical(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
+    def search_lexical(
+        self, query: str, k: int, where: Filter | None = None, *, at: PointInTime | None = None
+    ) -> list[Hit]:
         """The k best chunks by BM25, best first. Empty when no term of the query is in the index.
 
         ``Σ idf · tf (k1 + 1) / (tf + k1 (1 - b + b · length / mean length)) · (k3 + 1) n / (k3 + n)`` over the terms of
@@ -351,8 +443,8 @@ class Store(Protocol):
         """The chunks of `hits` with their documents' names, in the order given; chunks gone since are left out."""
         ...
 
-    def chunks(self, document_id: str) -> list[Chunk]:
-        """The current chunks of a document, in order."""
+    def chunks(self, document_id: str, version: int | None = None) -> list[Chunk]:
+        """The chunks of a document, in order, of the current version unless one is given; none if that is not kept."""
         ...
 
     def vectors(self, chunk_ids: Sequence[str]) -> Matrix:
@@ -375,6 +467,10 @@ class Store(Protocol):
 
     def needs_optimizing(self) -> bool:
         """Whether `optimize` would make searching noticeably faster."""
+        ...
+
+    def compact(self) -> None:
+        """Write the points anew, without what was deleted. May block the whole process."""
         ...
 
     def optimize(self) -> bool:

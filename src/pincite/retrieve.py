@@ -12,7 +12,7 @@ from pincite.types import Hit, SearchResult
 
 if TYPE_CHECKING:
     from pincite.protocols import Matrix, Store
-    from pincite.types import Filter
+    from pincite.types import Filter, PointInTime
 
 __all__ = ["Fusion", "Mode", "retrieve"]
 
@@ -32,10 +32,12 @@ def retrieve(
     dense_weight: float = 0.45,
     rrf_k: int = 10,
     where: Filter | None = None,
+    at: PointInTime | None = None,
 ) -> SearchResult:
     """The k best passages for `query`, whose vector is `vector` (dimension,); both legs see one state of the store.
 
-    Each leg gives its first `depth` hits (at least k), filtered by `where` inside the engine. ``zscore`` fuses them by
+    Each leg gives its first `depth` hits (at least k), filtered by `where` and, for versions
+    other than the current ones, by `at` inside the engine. ``zscore`` fuses them by
     the sum of their standardized scores, the dense leg weighted by `dense_weight` in [0, 1] and the lexical by the rest
     of 1; ``rrf`` by reciprocal rank with the constant `rrf_k`. A `mode` of one leg leaves the other out; ``bm25`` needs
     no vector. Fewer than k passages come back only when fewer match. Raises InputError if k or depth is below 1, for a
@@ -57,7 +59,7 @@ def retrieve(
         # Words first: on equal evidence fusion prefers the ranking named first (docs/decisions/0005).
         if mode != "dense":
             started = time.perf_counter()
-            legs["bm25"] = tuple(store.search_lexical(query, depth, where))
+            legs["bm25"] = tuple(store.search_lexical(query, depth, where, at=at))
             timings["bm25"] = time.perf_counter() - started
             if not legs["bm25"]:
                 notes.append("bm25: no indexed word of the query is in the documents searched")
@@ -65,7 +67,7 @@ def retrieve(
             if vector is None:
                 raise InputError("the dense leg needs the query's vector")
             started = time.perf_counter()
-            legs["dense"] = tuple(store.search_dense(vector, depth, where))
+            legs["dense"] = tuple(store.search_dense(vector, depth, where, at=at))
             timings["dense"] = time.perf_counter() - started
         started = time.perf_counter()
         if mode != "hybrid":

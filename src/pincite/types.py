@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 __all__ = [
     "BUILT_IN_FIELDS",
+    "VALIDITY_FIELDS",
     "AddReport",
     "Answer",
     "Chunk",
@@ -31,12 +32,14 @@ __all__ = [
     "MetadataValue",
     "Page",
     "Passage",
+    "PointInTime",
     "Prompt",
     "Qrels",
     "Run",
     "SearchResult",
     "SentenceShares",
     "StoredDocument",
+    "StoredSource",
     "Token",
     "Verdict",
 ]
@@ -48,6 +51,9 @@ Filter: TypeAlias = "Mapping[str, MetadataValue | Sequence[MetadataValue]]"
 
 BUILT_IN_FIELDS = frozenset({"document_id", "media_type", "page", "title", "uri", "version"})
 """What a filter may name of every document, beside its metadata."""
+
+VALIDITY_FIELDS = ("valid_from", "valid_to")
+"""Metadata that says when a version is in force: its first day and its last, ISO 8601 dates; see `PointInTime`."""
 
 Verdict: TypeAlias = Literal["verbatim", "supported", "unsupported", "unknown"]
 """What checking a citation found.
@@ -337,8 +343,29 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class PointInTime:
+    """Which versions a search sees, where not the current ones.
+
+    `as_of` is a day, ``2024-06-30``: what was in force then. Of the versions of a document that is the one with the
+    latest start on or before the day; equal starts: the one recorded last. A version starts on its ``valid_from``, or
+    else on the day it was recorded, the first of a document since ever. It ends on its ``valid_to``, its last day, and
+    when the document was removed.
+
+    `recorded` is a moment, ISO 8601 in UTC: what the index knew then. Without `as_of` that is what was current then;
+    with it, what was held to be in force on that day.
+    """
+
+    as_of: str | None = None
+    recorded: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A document as the store lists it, without its text."""
+    """One version of a document as the store lists it, without its text.
+
+    The current one has no `ended_at`. One that was replaced has `ended_at`, one whose document was removed
+    `removed_on` as well.
+    """
 
     id: str
     version: int
@@ -352,14 +379,38 @@ class StoredDocument:
     recipe: str = ""  #: how it was cut and encoded; a document added again under another recipe is cut again
     metadata: Mapping[str, MetadataValue] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    source: str = ""  #: address of the file that it was read from; of most, their own
+    starts: str = ""  #: first day from which it is in force, see `PointInTime`; empty: since ever
+    ended_at: str = ""  #: when another version took its place or the document was removed, ISO 8601 in UTC
+    removed_on: str = ""  #: first day from which the document is no longer in force, where it was removed
+
+    @property
+    def current(self) -> bool:
+        """Whether a search without a point in time sees it."""
+        return not self.ended_at
+
+    @property
+    def valid_to(self) -> str:
+        """Its last day in force, where it says so."""
+        return str(self.metadata.get("valid_to", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSource:
+    """A file, or whatever else documents were read from, as it was when it was read last."""
+
+    uri: str
+    content_hash: str  #: SHA-256 of its bytes in hex
+    reading: str = ""  #: how it was read: another way reads it again
+    recipe: str = ""  #: how its documents were cut
 
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """What became of one file in a run of `add`."""
+    """What became of one file, or of one document in it, in a run of `add` or `sync`."""
 
     uri: str
-    status: Literal["added", "updated", "unchanged", "skipped"]
+    status: Literal["added", "updated", "unchanged", "moved", "removed", "skipped"]
     document_id: str | None = None
     version: int | None = None
     chunks: int = 0
@@ -370,10 +421,11 @@ class FileOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """The whole outcome of a run of `add`: every file is in it once."""
+    """The whole outcome of a run of `add` or `sync`: every file is in it once, and every document of one with many."""
 
     outcomes: tuple[FileOutcome, ...]
     seconds: float
+    encoded: int = 0  #: chunks that the encoder was given; others were encoded before
 
     def count(self, status: str) -> int:
         """How many files ended as `status`."""
@@ -382,7 +434,7 @@ class AddReport:
     @property
     def chunks(self) -> int:
         """Chunks written by this run."""
-        return sum(o.chunks for o in self.outcomes if o.status in ("added", "updated"))
+        return sum(o.chunks for o in self.outcomes if o.status in ("added", "updated", "moved"))
 
     @property
     def skipped(self) -> tuple[FileOutcome, ...]:

@@ -701,6 +701,7 @@ def test_everything_comes_back_as_it_was(shelf: Shelf) -> None:
         recipe="recipe x",
         metadata=document.metadata,
         warnings=document.warnings,
+        source=document.uri,
     )
 
 

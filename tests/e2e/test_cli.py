@@ -156,6 +156,7 @@ def test_skips_are_named_counted_and_told_by_the_exit_status(tmp_path: Path) -> 
     (papers / "picture.txt").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)))
     (papers / "broken.pdf").write_bytes(b"%PDF-1.7\nnot really")
     (papers / "sheet.xlsx").write_bytes(b"PK\x03\x04whatever")
+    (papers / "film.mkv").write_bytes(b"\x1a\x45\xdf\xa3")
     (papers / ".hidden").write_text("secret")
     report = json.loads(run("add", "papers", "--json", folder=tmp_path, code=1))["report"]
     ended = {Path(o["uri"]).name: (o["status"], o["reason"]) for o in report["outcomes"]}
@@ -163,7 +164,8 @@ def test_skips_are_named_counted_and_told_by_the_exit_status(tmp_path: Path) -> 
     assert ended["empty.txt"] == ("skipped", "no-text")
     assert ended["picture.txt"][0] == "skipped"
     assert ended["broken.pdf"] == ("skipped", "unreadable")
-    assert ended["sheet.xlsx"] == ("skipped", "unsupported")
+    assert ended["sheet.xlsx"] == ("skipped", "unreadable")
+    assert ended["film.mkv"] == ("skipped", "unsupported")
     assert ended[".hidden"] == ("skipped", "hidden")
     assert all(o["detail"] for o in report["outcomes"] if o["status"] == "skipped")
 

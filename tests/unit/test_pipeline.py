@@ -12,6 +12,7 @@ from pincite.build import build_loaders
 from pincite.chunkers.structure import StructureChunker
 from pincite.errors import InputError, StoreBusyError
 from pincite.generators.extractive import ExtractiveGenerator
+from pincite.loaders.read import InProcessReader
 from pincite.pipeline import Options, Pipeline
 from pincite.protocols import Generator, Loader, Source
 from pincite.store.edge import EdgeStore
@@ -61,7 +62,7 @@ def pipeline(
         store=store,
         encoder=encoder,
         chunker=StructureChunker(encoder.tokenizer, size=60),
-        loaders=loaders or build_loaders(),
+        reader=InProcessReader(loaders or build_loaders()),
         generator=lambda: generator or ExtractiveGenerator(encoder),
         options=Options(**options),  # type: ignore[arg-type]
     )

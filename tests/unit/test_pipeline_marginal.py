@@ -16,6 +16,7 @@ from pincite.errors import ConfigError
 from pincite.generators.few_shot import FewShotFrame
 from pincite.generators.marginal import MarginalGenerator
 from pincite.generators.together import TogetherGenerator
+from pincite.loaders.read import InProcessReader
 from pincite.pipeline import Options, Pipeline
 from pincite.protocols import Context
 from pincite.store.edge import EdgeStore
@@ -41,7 +42,7 @@ def ask(folder: Path, scorer: TableScorer, question: str, **options: object) -> 
         store=EdgeStore.create(folder / "index", toy_header(encoder)),
         encoder=encoder,
         chunker=StructureChunker(encoder.tokenizer, size=60),
-        loaders=build_loaders(),
+        reader=InProcessReader(build_loaders()),
         generator=lambda: MarginalGenerator(scorer, "token", **options),  # type: ignore[arg-type]
         options=Options(),
     )

@@ -19,6 +19,7 @@ from pincite.chunkers.structure import StructureChunker
 from pincite.chunkers.window import WindowChunker
 from pincite.errors import BackendError
 from pincite.generators.extractive import ExtractiveGenerator
+from pincite.loaders.read import InProcessReader
 from pincite.pipeline import Options, Pipeline
 from pincite.protocols import Chunker, Reranked, Reranker
 from pincite.store.edge import EdgeStore
@@ -76,7 +77,7 @@ def made(tmp_path: Path) -> Iterator[Any]:
             store=EdgeStore.create(tmp_path / f"index{len(opened)}", toy_header(encoder)),
             encoder=encoder,
             chunker=chunker or StructureChunker(encoder.tokenizer, size=60),
-            loaders=build_loaders(),
+            reader=InProcessReader(build_loaders()),
             generator=lambda: ExtractiveGenerator(encoder),
             options=Options(**options),
             reranker=reranker,
@@ -204,7 +205,7 @@ def test_what_is_found_keeps_its_own_headings_when_it_is_read_with_the_section_a
         found = pipeline.search(question, k=9)
         assert (len(found.passages) == 1) is (merge > 0)
         # The line with the last two words alone, and the heading over it, hold all of the question.
-        assert pipeline._no_evidence(question, found, None) == ""
+        assert pipeline._no_evidence(question, found, narrowed=False) == ""
 
 
 class Citing:

@@ -18,34 +18,17 @@ __all__ = ["choose_loader"]
 _KNOWN = {
     ".doc": "the old binary Word format (save it as .docx)",
     ".dot": "the old binary Word format (save it as .docx)",
-    ".rtf": "Rich Text (save it as .docx)",
-    ".odt": "OpenDocument text (save it as .docx or .pdf)",
-    ".ods": "an OpenDocument spreadsheet (save it as .csv)",
-    ".odp": "an OpenDocument presentation (save it as .pdf)",
-    ".xls": "an Excel workbook (save it as .csv)",
-    ".xlsx": "an Excel workbook (save it as .csv)",
-    ".xlsm": "an Excel workbook (save it as .csv)",
-    ".ppt": "a PowerPoint presentation (save it as .pdf)",
-    ".pptx": "a PowerPoint presentation (save it as .pdf)",
-    ".pptm": "a PowerPoint presentation (save it as .pdf)",
+    ".ppt": "the old binary PowerPoint format (save it as .pptx)",
+    ".pps": "the old binary PowerPoint format (save it as .pptx)",
     ".pages": "an Apple Pages document (export it as .docx or .pdf)",
-    ".epub": "an EPUB book (convert it to .html or .pdf)",
     ".mobi": "a Kindle book (convert it to .html or .pdf)",
     ".azw3": "a Kindle book (convert it to .html or .pdf)",
     ".djvu": "a DjVu scan (convert it to .pdf with a text layer)",
-    ".eml": "an e-mail (save its text as .txt or .html)",
     ".msg": "an Outlook e-mail (save its text as .txt or .html)",
-    ".mbox": "a mailbox (save its messages as .txt or .html)",
     ".mht": "a web archive (save the page as .html)",
     ".mhtml": "a web archive (save the page as .html)",
-    ".zip": "an archive (unpack it first)",
     ".7z": "an archive (unpack it first)",
     ".rar": "an archive (unpack it first)",
-    ".tar": "an archive (unpack it first)",
-    ".gz": "a compressed file (unpack it first)",
-    ".tgz": "an archive (unpack it first)",
-    ".bz2": "a compressed file (unpack it first)",
-    ".xz": "a compressed file (unpack it first)",
     ".zst": "a compressed file (unpack it first)",
     **dict.fromkeys(
         (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic"),
@@ -72,12 +55,18 @@ _MIMETYPES = {
     b"application/vnd.oasis.opendocument.text": ".odt",
     b"application/vnd.oasis.opendocument.spreadsheet": ".ods",
     b"application/vnd.oasis.opendocument.presentation": ".odp",
+    b"application/vnd.oasis.opendocument.text-template": ".odt",
+    b"application/vnd.oasis.opendocument.spreadsheet-template": ".ods",
+    b"application/vnd.oasis.opendocument.presentation-template": ".odp",
+    b"application/vnd.oasis.opendocument.graphics": ".odg",
 }
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HTML = re.compile(rb"(?:<\?xml[^>]{0,200}\?>|<!--.{0,2000}?-->|\s+){0,20}<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 # A page may be saved under these names; under any other suffix of a text format, HTML is what the file is about.
-_MAY_BE_HTML = frozenset({"", ".txt", ".text", ".pdf", ".docx", ".doc", ".asp", ".aspx", ".jsp", ".php", ".cgi"})
+_MAY_BE_HTML = frozenset(
+    {"", ".txt", ".text", ".pdf", ".docx", ".doc", ".xls", ".asp", ".aspx", ".jsp", ".php", ".cgi"}
+)
 _TEXT, _HTML_SUFFIX, _DOCX, _PDF = ".txt", ".html", ".docx", ".pdf"
 
 
@@ -92,7 +81,7 @@ def choose_loader(loaders: Sequence[Loader | Container], source: Source) -> Load
     EncryptedError for a protected Office file.
     """
     suffix = PurePosixPath(source.name.replace("\\", "/")).suffix.lower()
-    kind = _content(source.data, suffix)
+    kind = _content(source, suffix)
     by_suffix = _find(loaders, suffix)
     if kind:
         # Variants of one format (.docm for .docx) keep the loader that their suffix names.
@@ -105,31 +94,41 @@ def choose_loader(loaders: Sequence[Loader | Container], source: Source) -> Load
     if suffix in _KNOWN:
         raise UnsupportedFormatError(_refusal(loaders, source.name, suffix))
     text = _find(loaders, _TEXT)
-    if text is None or looks_binary(source.data):
+    if text is None or looks_binary(_head(source, 1 << 16)):
         raise UnsupportedFormatError(_refusal(loaders, source.name, suffix))
     return text
 
 
-def _content(data: bytes, suffix: str) -> str:
-    """The suffix that `data` deserves by its first bytes; "" when they do not say."""
-    head = data[:4096]
+def _head(source: Source, size: int = 4096) -> bytes:
+    # A mailbox may be larger than memory: its loader reads it piece by piece, and so nothing reads it whole before.
+    if source.path is None:
+        return source.data[:size]
+    with source.path.open("rb") as file:
+        return file.read(size)
+
+
+def _content(source: Source, suffix: str) -> str:
+    """The suffix that `source` deserves by its first bytes; "" when they do not say."""
+    head = _head(source)
     if head.lstrip().startswith(b"%PDF-") or (suffix == _PDF and b"%PDF-" in head[:1024]):
         return _PDF
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _package(data, suffix)
+        return _package(source, suffix)
     if head.startswith(_OLE):
-        return _ole(data, suffix)
+        return _ole(source.data, suffix)
     for signature, kind in _SIGNATURES:
         if head.startswith(signature):
             return kind
+    if head[257:262] == b"ustar":
+        return ".tar"
     if suffix in _MAY_BE_HTML and _is_html(head):
         return _HTML_SUFFIX
     return ""
 
 
-def _package(data: bytes, suffix: str) -> str:
+def _package(source: Source, suffix: str) -> str:
     try:
-        with zipfile.ZipFile(BytesIO(data)) as package:
+        with zipfile.ZipFile(source.path or BytesIO(source.data)) as package:
             names = package.namelist()
             mimetype = package.read("mimetype")[:100].strip() if "mimetype" in names[:1] else b""
     except (zipfile.BadZipFile, ValueError, OSError, KeyError, RuntimeError, NotImplementedError, EOFError):
@@ -147,9 +146,13 @@ def _package(data: bytes, suffix: str) -> str:
 def _ole(data: bytes, suffix: str) -> str:
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise EncryptedError("the Office document is encrypted: a password is needed to open it")
-    for stream, kind in (("WordDocument", ".doc"), ("Workbook", ".xls"), ("PowerPoint Document", ".ppt")):
-        if stream.encode("utf-16-le") in data:
-            return kind
+    streams = (("WordDocument", ".doc"), ("PowerPoint Document", ".ppt"), ("Workbook", ".xls"), ("Book", ".xls"))
+    found = [kind for stream, kind in streams if stream.encode("utf-16-le") in data]
+    if found:
+        # One may be embedded in another: which is which the suffix knows.
+        return suffix if suffix in found else found[0]
+    if suffix == ".xls":
+        return suffix
     return suffix if suffix in _KNOWN else ".doc"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pincite.errors import LoadError, UnsupportedFormatError
 
-__all__ = ["Decoded", "decode", "looks_binary"]
+__all__ = ["Decoded", "decode", "decode_as", "looks_binary"]
 
 # Longest first: the mark of UTF-32 LE begins with that of UTF-16 LE.
 _MARKS = (
@@ -153,6 +153,22 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     if damaged is not None:
         return damaged
     return _detect(data)
+
+
+def decode_as(data: bytes, codec: str, *, detected: bool = False) -> Decoded:
+    """The text of `data`, a part of a file that is in `codec`; what is broken becomes U+FFFD and is counted.
+
+    `detected` says that the codec was guessed. Raises UnsupportedFormatError for a part that is not text.
+    """
+    doubts: tuple[str, ...] = (_guessed(codec),) if detected else ()
+    text = _strict(data, codec)
+    if text is None:
+        text = data.decode(codec, "replace")
+        broken = text.count("\ufffd")
+        if broken > max(1, len(text) // 10):
+            raise UnsupportedFormatError(f"the bytes are not text in {codec}, the encoding of the file")
+        doubts += (_damage(broken, codec),)
+    return _checked(Decoded(text, codec, detected, doubts))
 
 
 def _by_mark(data: bytes) -> Decoded | None:

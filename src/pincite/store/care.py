@@ -19,7 +19,7 @@ import numpy as np
 from pincite.protocols import IndexReport
 from pincite.store import ivfpq, recall, search
 from pincite.store.catalogue import Catalogue
-from pincite.store.payload import ORDINAL_BITS, read_chunk
+from pincite.store.payload import ORDINAL_BITS, PAST, read_chunk
 from pincite.store.plan import NAMES, UNMEASURED, Beam, IndexOptions, IndexState, Layout
 from pincite.store.points import next_points, points_folders
 
@@ -87,6 +87,12 @@ class VectorIndex:
         usable = built and not state.exact and self._options.kind != "exact" and self._is_enough(self._points.count)
         self.beam = (state.beam or next(state.layout.rungs(self._options))) if usable else None
         self.notes = tuple(notes)
+
+    def state_without_codes(self) -> IndexState:
+        """What is so of the same points in another folder: codes are of the points that they were made from."""
+        if self.state.sidecar is None:
+            return self.state
+        return replace(self.state, sidecar=None, beam=None, recall=None, floor=None, exact=UNMEASURED)
 
     def _keep(self, state: IndexState) -> None:
         self._catalogue.set_index(state.dump())
@@ -319,13 +325,13 @@ def _batches(points: Points, covered: set[int]) -> Iterator[tuple[NDArray[np.int
 def broken_invariants(catalogue: Catalogue, points: Points, visible: Visible, index: VectorIndex) -> Iterator[str]:
     """In words, whatever is not as it must be: the catalogue is whole, and codes that it names can be used.
 
-    Every point that is not hidden is of a current version; its text is what the document has in its span; none is
-    missing.
+    Every point that is not hidden is of a version that is kept and marked if that is past; its text is what the
+    document has in its span; none is missing.
     """
     yield from (f"catalogue: {problem}" for problem in catalogue.integrity())
     if index.state.sidecar is not None and index.codes is None:
         yield from (f"vector index: {note}" for note in index.notes)
-    expected = catalogue.chunk_counts()
+    expected = catalogue.chunk_counts(past=True)
     counted: dict[int, int] = dict.fromkeys(expected, 0)
     texts: dict[int, str] = {}
     for point_id, payload in points.scan_payloads():
@@ -339,13 +345,15 @@ def broken_invariants(catalogue: Catalogue, points: Points, visible: Visible, in
         chunk = read_chunk(payload)
         if key not in texts:
             texts.clear()  # points come in the order of their ids: one document at a time
-            document = catalogue.document(*visible.keys[key])
+            document = catalogue.document(*(visible.version_of(key) or ("", 0)))
             texts[key] = document.text if document else ""
         if texts[key][chunk.start : chunk.end] != chunk.text:
             yield f"chunk {chunk.id} is not the text of its span {chunk.start}-{chunk.end}"
+        if (payload.get(PAST) == 1) != (key in visible.past):
+            yield f"chunk {chunk.id} is {'past' if key in visible.past else 'current'} and its point is not marked so"
     for key, count in expected.items():
         if counted[key] != count:
-            document_id, version = visible.keys[key]
+            document_id, version = visible.version_of(key) or ("unknown", 0)
             yield f"document {document_id} version {version}: {count} chunks, {counted[key]} found"
 
 

@@ -1,9 +1,10 @@
 """The embedded store: Qdrant Edge for vectors, BM25 and filters, beside a SQLite catalogue of document versions.
 
 A point is one chunk. Its id is ``key << 24 | ordinal``, where `key` is the catalogue's number of the document version,
-so that ids are one space over both legs and sort by document and position. Every point carries its key: versions that
-are not current are hidden by a filter on it inside the engine, and a commit is the change of that set. The points lie
-in a folder of their own, which the catalogue names: with one row it can be exchanged for another. So is every vector
+so that ids are one space over both legs and sort by document and position. Every point carries its key, and those of
+past versions a mark: what is not current is hidden by a filter inside the engine. A commit is the change of a set of
+keys; marks and deletions follow it, and until they are on disk the keys themselves are filtered. The points lie in a
+folder of their own, which the catalogue names: with one row it can be exchanged for another. So is every vector
 index that the engine cannot build where the points are, and the codes that lie beside them.
 
 Here is the order of things: what is written before what, who waits for whom, what stands after a crash. How the points
@@ -28,6 +29,7 @@ from pincite.store.care import VectorIndex, broken_invariants, exchange, now
 from pincite.store.catalogue import Catalogue
 from pincite.store.engine import any_key, copy_shard, create_shard, from_engine, load_shard
 from pincite.store.locks import ProcessLock, ReadWriteLock
+from pincite.store.migrate import migrate, migrates
 from pincite.store.payload import (
     NO_POINT,
     ORDINAL_BITS,
@@ -38,15 +40,27 @@ from pincite.store.payload import (
     read_passage,
     storable,
 )
-from pincite.store.plan import UNMEASURED, Beam, IndexOptions, IndexState, Layout
+from pincite.store.plan import UNMEASURED, Beam, IndexOptions, IndexState, Layout, Retention
 from pincite.store.points import Points, next_points, points_folders, points_name, unit_rows
+from pincite.store.runs import note_run, runs
 from pincite.store.visible import Visible
-from pincite.types import BUILT_IN_FIELDS, Chunk, Document, Filter, Hit, Passage, StoredDocument
+from pincite.types import (
+    BUILT_IN_FIELDS,
+    AddReport,
+    Chunk,
+    Document,
+    Filter,
+    Hit,
+    Passage,
+    PointInTime,
+    StoredDocument,
+    StoredSource,
+)
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-    from pincite.protocols import IndexReport, Matrix, Recall, StoreHeader
+    from pincite.protocols import IndexReport, Matrix, Recall, RunNote, StoreHeader
 
 __all__ = ["EdgeStore"]
 
@@ -61,8 +75,10 @@ class EdgeStore:
         catalogue: Catalogue,
         shard: EdgeShard,
         options: IndexOptions | None = None,
+        retention: Retention | None = None,
     ) -> None:
         self.folder = folder
+        self._retention = retention or Retention()
         self._process_lock = lock
         self._catalogue = catalogue
         self._header = catalogue.header()
@@ -72,8 +88,8 @@ class EdgeStore:
         self._closed = False
         self._staged: dict[int, Document] = {}
         self._written: dict[int, int] = {}  # ticket → the last ordinal written
+        self._settle()
         self._visible = Visible(catalogue)
-        self._delete(sorted(self._visible.hidden))
         self._index = VectorIndex(catalogue, self._points, self._visible, self._visibility, options or IndexOptions())
 
     @staticmethod
@@ -83,11 +99,18 @@ class EdgeStore:
 
     @classmethod
     def create(
-        cls, folder: Path, header: StoreHeader, *, timeout: float = 5.0, index: IndexOptions | None = None
+        cls,
+        folder: Path,
+        header: StoreHeader,
+        *,
+        timeout: float = 5.0,
+        index: IndexOptions | None = None,
+        retention: Retention | None = None,
     ) -> EdgeStore:
         """Make an empty index. Raises InputError if there is one, or if the language is not known.
 
-        `index` says how vectors shall be searched once `optimize` has built what that takes.
+        `index` says how vectors shall be searched once `optimize` has built what that takes, `retention` which past
+        versions are kept; without, none is.
         """
         if header.language not in LANGUAGES:
             raise InputError(f"no stemmer for the language {header.language!r}; known: {', '.join(LANGUAGES)}")
@@ -99,21 +122,37 @@ class EdgeStore:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the index folder {folder} cannot be made: {error.strerror}") from error
-        return cls._open(folder, header, timeout, index or IndexOptions())
+        return cls._open(folder, header, timeout, index or IndexOptions(), retention)
 
     @classmethod
-    def open(cls, folder: Path, *, timeout: float = 5.0, index: IndexOptions | None = None) -> EdgeStore:
+    def open(
+        cls,
+        folder: Path,
+        *,
+        timeout: float = 5.0,
+        index: IndexOptions | None = None,
+        retention: Retention | None = None,
+    ) -> EdgeStore:
         """Open an index, finishing or undoing whatever a crash cut off. `index` is what the next `optimize` builds.
+
+        An index of an older format is brought to this one. `retention` is what the next commit deletes by.
 
         Raises StoreBusyError when another process holds it for longer than `timeout` seconds, and IndexFormatError
         when it was written by another version or is damaged.
         """
         if not cls.exists(folder):
             raise InputError(f"there is no index at {folder}: add documents first, with: pincite add PATH")
-        return cls._open(folder, None, timeout, index or IndexOptions())
+        return cls._open(folder, None, timeout, index or IndexOptions(), retention)
 
     @classmethod
-    def _open(cls, folder: Path, header: StoreHeader | None, timeout: float, options: IndexOptions) -> EdgeStore:
+    def _open(
+        cls,
+        folder: Path,
+        header: StoreHeader | None,
+        timeout: float,
+        options: IndexOptions,
+        retention: Retention | None,
+    ) -> EdgeStore:
         lock = ProcessLock(folder)
         lock.acquire(timeout)
         catalogue: Catalogue | None = None
@@ -124,7 +163,9 @@ class EdgeStore:
             catalogue = Catalogue(folder / "catalogue.sqlite")
             if catalogue.is_empty_file():
                 raise IndexFormatError(f"the catalogue of the index at {folder} is empty: it is damaged")
-            catalogue.header()
+            old = migrates(catalogue)
+            if not old:
+                catalogue.header()
             points = catalogue.points()
             if not (folder / points).is_dir():
                 raise IndexFormatError(f"the index at {folder} is damaged: its folder {points} is missing")
@@ -134,7 +175,9 @@ class EdgeStore:
                 if not from_engine(error):
                     raise
                 raise IndexFormatError(f"the index at {folder} cannot be opened: {error}") from error
-            store = cls(folder, lock, catalogue, shard, options)
+            if old:
+                migrate(catalogue, shard)
+            store = cls(folder, lock, catalogue, shard, options, retention)
             store._index.clear_strays()
             return store
         except BaseException:
@@ -169,15 +212,29 @@ class EdgeStore:
         with self.reading():
             return self._catalogue.next_version(document_id)
 
-    def stage(self, document: Document, recipe: str = "", added_at: str = "") -> int:
-        """Begin a new version; see `pincite.protocols.Store`. A version staged earlier and not committed is dropped."""
+    def stage(
+        self,
+        document: Document,
+        recipe: str = "",
+        added_at: str = "",
+        *,
+        source: str = "",
+        starts: str | None = None,
+        was: StoredDocument | None = None,
+    ) -> int:
+        """Begin a new version; see `pincite.protocols.Store`. A version staged earlier and not committed is dropped.
+
+        One that is past already, by `was`, stands beside the others and drops none.
+        """
         check_record(document)
         with self._changing():
-            key = self._catalogue.stage(document, recipe, added_at or now(), document.metadata)
+            key = self._catalogue.stage(document, recipe, added_at, source, starts, was)
             # Hidden before its first point is written, and not while a search runs that began without knowing of it.
             with self._visibility.write():
                 self._visible.hide(key)
-            older = [ticket for ticket, staged in self._staged.items() if staged.id == document.id]
+            older = []
+            if was is None or was.current:
+                older = [ticket for ticket, staged in self._staged.items() if staged.id == document.id]
             for ticket in older:
                 del self._staged[ticket]
             self._staged[key] = replace(document, text="", pages=(), headings=())
@@ -185,10 +242,19 @@ class EdgeStore:
             self._delete(older)
             return key
 
-    def stage_chunks(self, ticket: int, chunks: Sequence[Chunk], contexts: Sequence[str], vectors: Matrix) -> None:
+    def stage_chunks(
+        self,
+        ticket: int,
+        chunks: Sequence[Chunk],
+        contexts: Sequence[str],
+        vectors: Matrix,
+        digests: Sequence[bytes] = (),
+    ) -> None:
         """Write chunks of a staged version, in the order of their ordinals; see `pincite.protocols.Store`."""
         if not len(chunks) == len(contexts) == len(vectors):
             raise InputError(f"{len(chunks)} chunks, {len(contexts)} contexts and {len(vectors)} vectors do not match")
+        if digests and len(digests) != len(chunks):
+            raise InputError(f"{len(chunks)} chunks and {len(digests)} digests do not match")
         if not chunks:
             return
         units = unit_rows(vectors, self._points.dimension)
@@ -204,60 +270,115 @@ class EdgeStore:
             ]
             self._points.write(zip(ids, units.tolist(), payloads, strict=True))
             self._written[ticket] = last
-            self._catalogue.count_chunks(ticket, len(chunks))
+            self._catalogue.count_chunks(ticket, len(chunks), zip(digests, ids, strict=False))
 
-    def commit(self, tickets: Sequence[int]) -> list[StoredDocument]:
+    def encoded(self, digests: Sequence[bytes]) -> dict[bytes, Matrix]:
+        """Digest → vector, of texts that were encoded; see `pincite.protocols.Store`."""
+        with self._changing():
+            found = self._catalogue.encoded(digests)
+            vectors = self._points.vectors(list(found.values()))
+        # A point that is not there has a row of zeros.
+        return {digest: vector for digest, vector in zip(found, vectors, strict=True) if vector.any()}
+
+    def commit(
+        self,
+        tickets: Sequence[int],
+        *,
+        remove: Sequence[str] = (),
+        on: str = "",
+        sources: Sequence[StoredSource] = (),
+    ) -> list[StoredDocument]:
         """Make staged versions current at one moment; see `pincite.protocols.Store`."""
         with self._changing():
             # The points are on disk before the catalogue says that they count.
             self._points.flush()
             with self._visibility.write():
                 try:
-                    retired = self._catalogue.commit(tickets)
+                    past, retired = self._catalogue.commit(tickets, remove, on, now(), sources, self._retention)
                     committed = [(ticket, self._staged.pop(ticket)) for ticket in tickets]
-                    self._visible.replace(committed, retired)
+                    self._visible.replace(committed, past, retired)
                 except BaseException:
                     # What is in memory follows the catalogue, whatever that did before it was cut off.
                     self._visible.reload()
                     raise
-                self._points.delete(retired)
-            self._forget(retired)
-            found = (self.find(document_id=document.id) for _, document in committed)
-            return [document for document in found if document]
+            self._settle(self._visible)
+            return self._catalogue.listed_versions([ticket for ticket, _ in committed])
 
     def discard(self, tickets: Sequence[int]) -> None:
         """Forget staged versions. What is committed stays."""
         with self._changing():
-            known = self._catalogue.retire(tickets, "staged")
+            known = self._catalogue.retire(tickets, staged=True)
             for ticket in tickets:
                 self._staged.pop(ticket, None)
             self._delete(known)
 
-    def remove(self, document_id: str) -> bool:
-        """Make a document unreachable in every leg before returning."""
+    def remove(self, document_id: str, on: str = "") -> bool:
+        """Make a document unreachable in every leg before returning; see `pincite.protocols.Store`."""
         with self._changing():
-            key = self._catalogue.key_of(document_id)
-            if key is None:
+            if self._catalogue.key_of(document_id) is None:
                 return False
-            with self._visibility.write():
-                try:
-                    self._catalogue.retire([key], "current")
-                finally:
-                    self._visible.reload()
-                self._points.delete([key])
-            self._forget([key])
+            self.commit([], remove=[document_id], on=on)
             return True
 
-    def _delete(self, keys: Sequence[int]) -> None:
-        self._points.delete(keys)
-        self._forget(keys)
+    def purge(self, document_ids: Sequence[str]) -> int:
+        """Delete every version of documents, for good; see `pincite.protocols.Store`.
 
-    def _forget(self, keys: Sequence[int]) -> None:
-        # The catalogue's rows go last, after the deletion is on disk: until then a crash finds them and deletes again.
+        Afterwards no file of the index holds their text or vectors. That takes writing all of it anew, which holds the
+        interpreter for as long as it takes.
+        """
+        wanted = set(document_ids)
+        with self._changing():
+            listed = [each for each in self._catalogue.listed(past=True) if each.id in wanted]
+            kept = {**self._visible.keys, **self._visible.past}
+            keys = [key for key, (document_id, _) in kept.items() if document_id in wanted]
+            if not keys:
+                return 0
+            with self._visibility.write():
+                try:
+                    self._catalogue.retire(keys, staged=False)
+                finally:
+                    self._visible.reload()
+            self._settle(self._visible)
+            self._catalogue.forget_mentions(document_ids, [uri for each in listed for uri in (each.uri, each.source)])
+            self.compact()
+            return len(keys)
+
+    def expire(self) -> int:
+        """Delete the past versions that retention keeps no longer. How many."""
+        with self._changing():
+            with self._visibility.write():
+                try:
+                    retired = self._catalogue.expire(now(), self._retention)
+                finally:
+                    self._visible.reload()
+            self._settle(self._visible)
+            return len(retired)
+
+    def _settle(self, visible: Visible | None = None) -> None:
+        """Bring the points to what the catalogue says: delete those of retired versions, mark those of past ones.
+
+        The catalogue hears of it last, when it is on disk: until then a crash finds the rows and does it again.
+        """
+        to_delete, to_mark = self._catalogue.unsettled()
+        to_delete = [key for key in to_delete if key not in self._staged]
+        if not to_delete and not to_mark:
+            return
+        self._points.delete(to_delete)
+        self._points.mark(to_mark)
+        self._points.flush()
+        self._catalogue.forget(to_delete)
+        self._catalogue.mark(to_mark)
+        if visible is not None:
+            visible.settle([*to_delete, *to_mark])
+
+    def _delete(self, keys: Sequence[int]) -> None:
         if keys:
-            self._points.flush()
-            self._catalogue.forget(keys)
-            self._visible.forget(keys)
+            self._settle(self._visible)
+
+    def note_run(self, command: str, report: AddReport) -> None:
+        """Keep what became of the files of a run; see `pincite.protocols.Store`."""
+        with self._changing():
+            note_run(self._catalogue, command, report, now())
 
     # Reading
 
@@ -270,7 +391,7 @@ class EdgeStore:
 
     @property
     def document_count(self) -> int:
-        """How many documents there are."""
+        """How many current documents there are."""
         return len(self._visible.keys)
 
     def documents(self) -> list[StoredDocument]:
@@ -287,12 +408,47 @@ class EdgeStore:
             found = self._catalogue.listed(f"AND {column} = ?", (value,))
         return found[0] if found else None
 
+    def history(self, document_id: str | None = None) -> list[StoredDocument]:
+        """Every version that is kept; see `pincite.protocols.Store`."""
+        where, parameters = ("", ()) if document_id is None else ("AND document_id = ?", (document_id,))
+        with self.reading():
+            return self._catalogue.listed(where, parameters, past=True)
+
+    def documents_of(self, source: str) -> list[StoredDocument]:
+        """The current documents that were read from a source, by their addresses."""
+        with self.reading():
+            return self._catalogue.listed("AND source = ?", (source,)) if storable(source) else []
+
+    def sources(self) -> list[StoredSource]:
+        """What documents were read from, by address."""
+        with self.reading():
+            return self._catalogue.sources()
+
+    def find_source(self, uri: str) -> StoredSource | None:
+        """What is known of the source with this address."""
+        with self.reading():
+            found = self._catalogue.sources(uri) if storable(uri) else []
+        return found[0] if found else None
+
+    def runs(self, limit: int = 1) -> list[RunNote]:
+        """The last runs, the latest first."""
+        with self.reading():
+            return runs(self._catalogue, limit)
+
     def get_document(self, document_id: str, version: int | None = None) -> Document | None:
-        """A current document with its text."""
+        """A document with its text, of the current version unless one is given."""
         with self.reading():
             return self._catalogue.document(document_id, version)
 
-    def search_dense(self, vector: Matrix, k: int, where: Filter | None = None, *, exact: bool = False) -> list[Hit]:
+    def search_dense(
+        self,
+        vector: Matrix,
+        k: int,
+        where: Filter | None = None,
+        *,
+        exact: bool = False,
+        at: PointInTime | None = None,
+    ) -> list[Hit]:
         """The k nearest chunks by cosine similarity, in [-1, 1]; see `pincite.protocols.Store`.
 
         None for a vector without a direction.
@@ -300,30 +456,49 @@ class EdgeStore:
         direction = search.direction(vector, self._points.dimension)
         if direction is None:
             return []
-        return self._search_vector(direction, k, None if exact else self._index.beam, where)
+        return self._search_vector(direction, k, None if exact else self._index.beam, where, at)
 
-    def _search_vector(self, direction: Matrix, k: int, beam: Beam | None, where: Filter | None = None) -> list[Hit]:
+    def _search_vector(
+        self,
+        direction: Matrix,
+        k: int,
+        beam: Beam | None,
+        where: Filter | None = None,
+        at: PointInTime | None = None,
+    ) -> list[Hit]:
         def nearest(condition: Any) -> list[Any]:
-            return self._index.nearest(direction, k, condition, beam, filtered=bool(where))
+            filtered = bool(where) or at is not None
+            return self._index.nearest(direction, k, condition, beam, filtered=filtered)
 
-        hits = self._search(nearest, k, where, "dense")
+        hits = self._search(nearest, k, where, at, "dense")
         # Rounding gives 1.0000001: cut only now that the order is settled.
         return [hit if -1 <= hit.score <= 1 else hit._replace(score=max(-1.0, min(1.0, hit.score))) for hit in hits]
 
-    def search_lexical(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
+    def search_lexical(
+        self, query: str, k: int, where: Filter | None = None, *, at: PointInTime | None = None
+    ) -> list[Hit]:
         """The k best chunks by BM25; see `pincite.protocols.Store`, and `search.lexical` for repeated words."""
         counted = Counter(analyze(query, self._header.language))
         if not counted:
             return []
-        return self._search(lambda condition: search.lexical(self._points, counted, k, condition), k, where, "bm25")
 
-    def _search(self, best: Callable[[Any], list[Any]], k: int, where: Filter | None, stage: str) -> list[Hit]:
+        def best(condition: Any) -> list[Any]:
+            return search.lexical(self._points, counted, k, condition)
+
+        return self._search(best, k, where, at, "bm25")
+
+    def _search(
+        self, best: Callable[[Any], list[Any]], k: int, where: Filter | None, at: PointInTime | None, stage: str
+    ) -> list[Hit]:
         if k <= 0:
             raise InputError(f"k must be at least 1, got {k}")
         with self.reading():
             known = BUILT_IN_FIELDS | self._catalogue.fields() if where else BUILT_IN_FIELDS
-            condition = search.condition(where, known, self._visible.hidden)
-            return search.ranked(best(condition), k, self._visible, stage)
+            allowed = None if at is None else self._visible.at(at)
+            condition = search.condition(where, known, self._visible, allowed)
+            if allowed is not None and not allowed:
+                return []
+            return search.ranked(best(condition), k, self._visible, stage, allowed)
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage]:
         """The chunks of `hits` with their documents' names, in the order given."""
@@ -339,12 +514,12 @@ class EdgeStore:
             ids = self._visible.point_ids(chunk_ids)
             return self._points.vectors([ids.get(name, NO_POINT) for name in chunk_ids])
 
-    def chunks(self, document_id: str) -> list[Chunk]:
-        """The current chunks of a document, in order."""
+    def chunks(self, document_id: str, version: int | None = None) -> list[Chunk]:
+        """The chunks of a version of a document that is kept, in order; of the current one unless one is given."""
         with self.reading():
-            if document_id not in self._visible.current:
+            key = self._visible.key_of(document_id, version)
+            if key is None:
                 return []
-            key, _ = self._visible.current[document_id]
             payloads = [payload for _, payload in self._points.scan_payloads(any_key([key]))]
         return sorted((read_chunk(payload) for payload in payloads), key=lambda chunk: chunk.ordinal)
 
@@ -375,26 +550,61 @@ class EdgeStore:
         with self._changing():
             return self._index.optimize(self._search_vector, self._rebuild)
 
+    def compact(self) -> None:
+        """Write points and catalogue anew, without what was deleted: in no file is anything left of it.
+
+        Cut off, the index that was there before stands. Needs room on the disk for a second copy.
+        """
+        with self._changing():
+            state = self._index.state
+            self._exchange_points(state.layout, self._index.state_without_codes(), self._copy_points)
+            self._catalogue.vacuum()
+
+    def _copy_points(self, target: Path, layout: Layout) -> EdgeShard:
+        create_shard(target, self._header, layout)
+        fresh = load_shard(target)
+        copied = Points(self.folder, fresh, self._points.dimension)
+        some: list[tuple[int, list[float], dict[str, Any]]] = []
+        for point in self._points.scan_points():
+            some.append(point)
+            if len(some) == 512:
+                copied.write(some)
+                some = []
+        if some:
+            copied.write(some)
+        copied.flush()
+        return fresh
+
+    def _copy_files(self, target: Path, layout: Layout) -> EdgeShard:
+        points = self._points
+        points.shard.flush()
+        points.shard.close()
+        copy_shard(self.folder / self._catalogue.points(), target)
+        return load_shard(target, points.dimension, layout)
+
     def _rebuild(self, layout: Layout, wanted: Layout) -> None:
         """Build the index in a copy of the points that then takes their place. Cut off, one of the two stands."""
-        points = self._points
-        old, new = self._catalogue.points(), next_points(self.folder)
         state = IndexState(wanted=wanted, layout=layout, exact=UNMEASURED if layout.graph else "")
+        self._exchange_points(layout, state, self._copy_files)
+
+    def _exchange_points(self, layout: Layout, state: IndexState, copy: Callable[[Path, Layout], EdgeShard]) -> None:
+        """Let a copy of the points, optimized as `layout` says, take their place."""
+        points = self._points
+        new = next_points(self.folder)
+        old = points.shard
         fresh: EdgeShard | None = None
         with self._visibility.write():
             try:
                 with points.engine("optimized"):
-                    points.shard.flush()
-                    points.shard.close()
-                    copy_shard(self.folder / old, self.folder / new)
-                    fresh = load_shard(self.folder / new, points.dimension, layout)
+                    fresh = copy(self.folder / new, layout)
                     fresh.optimize()
                     fresh.flush()
                 self._catalogue.set_index(state.dump(), new)
             except BaseException as error:
-                with suppress(Exception):
-                    if fresh is not None:
-                        fresh.close()
+                for shard in (fresh, old):
+                    with suppress(Exception):
+                        if shard is not None:
+                            shard.close()
                 # Interrupted or failed: whatever the catalogue says stands.
                 points.shard = load_shard(self.folder / self._catalogue.points())
                 self._index.reload()
@@ -402,6 +612,8 @@ class EdgeStore:
                 if isinstance(error, OSError):
                     raise StoreError(f"the index {self.folder} cannot be built anew: {error}") from error
                 raise
+            with suppress(Exception):  # closed already where its files were copied
+                old.close()
             points.shard = fresh
             self._index.take(state)
             self._index.clear_strays()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import qdrant_edge as qdrant
 
 from pincite.errors import InputError
-from pincite.store.payload import KEY, TAGS, TERMS, tag
+from pincite.store.payload import KEY, PAST, TAGS, TERMS, tag
 
 if TYPE_CHECKING:
     from pincite.protocols import StoreHeader
@@ -28,6 +28,7 @@ __all__ = [
     "any_key",
     "conditions",
     "copy_shard",
+    "create_past_index",
     "create_shard",
     "from_engine",
     "load_shard",
@@ -67,8 +68,15 @@ def create_shard(folder: Path, header: StoreHeader, layout: Layout) -> None:
         (TAGS, qdrant.KeywordIndexParams()),
     ):
         shard.update(qdrant.UpdateOperation.create_field_index(field, schema))
+    create_past_index(shard)
     shard.flush()
     shard.close()
+
+
+def create_past_index(shard: qdrant.EdgeShard) -> None:
+    """Index which points are of past versions."""
+    schema = qdrant.IntegerIndexParams(lookup=True, range=False)
+    shard.update(qdrant.UpdateOperation.create_field_index(PAST, schema))
 
 
 def load_shard(folder: Path, dimension: int = 0, layout: Layout | None = None) -> qdrant.EdgeShard:

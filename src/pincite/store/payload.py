@@ -15,6 +15,7 @@ __all__ = [
     "MAX_ORDINAL",
     "NO_POINT",
     "ORDINAL_BITS",
+    "PAST",
     "TAGS",
     "TERMS",
     "check_chunks",
@@ -36,6 +37,8 @@ MAX_ORDINAL = (1 << ORDINAL_BITS) - 1
 TERMS = "terms"
 KEY = "key"
 TAGS = "tags"
+#: 1 in the points of a version that is no longer current; absent in others.
+PAST = "past"
 
 
 def chunk_id(document_id: str, version: int, ordinal: int) -> str:

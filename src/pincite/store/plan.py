@@ -1,4 +1,4 @@
-"""Which vector index is wanted, which was built, and how wide it is searched. Plain records, no engine.
+"""Which past versions are kept; which vector index is wanted, which was built, how wide it is searched. No engine.
 
 A `Layout` is what is built; a `Beam` is how far a search looks in it; `IndexState` is both with the recall that was
 measured, as the catalogue keeps it.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
 from pincite.errors import InputError
 from pincite.protocols import Recall
 
-__all__ = ["NAMES", "UNMEASURED", "Beam", "IndexOptions", "IndexState", "Kind", "Layout", "Sidecar"]
+__all__ = ["NAMES", "UNMEASURED", "Beam", "IndexOptions", "IndexState", "Kind", "Layout", "Retention", "Sidecar"]
 
 Kind = Literal["auto", "exact", "hnsw", "int8", "pq", "binary", "ivfpq"]
 
@@ -41,6 +42,30 @@ _LAST_EF = 1024
 _FIRST_OVERSAMPLING = {"int8": 2.0, "pq": 16.0, "binary": 8.0, "ivfpq": 4.0}
 _LAST_OVERSAMPLING = 64.0
 _FIRST_NPROBE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """Which past versions are kept: of each document the last `versions` of them, and none that ended so long ago."""
+
+    versions: int | None = 0  #: None: any number; 0: none, what is replaced or removed is deleted
+    days: float | None = None  #: since it ended; None: for good
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether nothing is ever deleted."""
+        return self.versions is None and self.days is None
+
+    def keeps(self, later: int, ended_at: str, moment: str) -> bool:
+        """Whether a version is kept that ended at `ended_at` and after which `later` past ones of its document came.
+
+        Times are ISO 8601 in UTC.
+        """
+        if self.versions is not None and later >= self.versions:
+            return False
+        if self.days is None:
+            return True
+        return datetime.fromisoformat(ended_at) > datetime.fromisoformat(moment) - timedelta(days=self.days)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import qdrant_edge as qdrant
 
 from pincite.errors import InputError, StoreError
 from pincite.store.engine import VECTOR, any_key, from_engine, number
+from pincite.store.payload import PAST
 
 if TYPE_CHECKING:
     from pincite.protocols import Matrix
@@ -68,6 +69,12 @@ class Points:
         if keys:
             with self.engine("written"):
                 self.shard.update(qdrant.UpdateOperation.delete_points_by_filter(any_key(keys)))
+
+    def mark(self, keys: Sequence[int]) -> None:
+        """Mark the points of these document versions as past."""
+        if keys:
+            with self.engine("written"):
+                self.shard.update(qdrant.UpdateOperation.set_payload_by_filter(any_key(keys), {PAST: 1}))
 
     def flush(self) -> None:
         """On return everything that was written is on disk."""
@@ -125,6 +132,11 @@ class Points:
         """Every point's id and vector, in order of the ids."""
         for record in self._scroll(2048, None, with_payload=False, with_vector=[VECTOR]):
             yield number(record.id), record.vector[VECTOR]
+
+    def scan_points(self) -> Iterator[tuple[int, list[float], dict[str, Any]]]:
+        """Ids, vectors and payloads of the points, in order of the ids: as `write` takes them."""
+        for record in self._scroll(512, None, with_payload=True, with_vector=[VECTOR]):
+            yield number(record.id), record.vector[VECTOR], record.payload or {}
 
     def scan_payloads(self, condition: Any = None) -> Iterator[tuple[int, dict[str, Any]]]:
         """Ids and payloads of the points that meet the condition, in order of the ids."""

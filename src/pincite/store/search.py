@@ -16,7 +16,7 @@ import qdrant_edge as qdrant
 from pincite.errors import InputError
 from pincite.store import recall
 from pincite.store.engine import EXACT, VECTOR, conditions, number, search_params
-from pincite.store.payload import KEY, TERMS
+from pincite.store.payload import KEY, ORDINAL_BITS, PAST, TERMS
 from pincite.store.points import unit
 from pincite.types import Hit
 
@@ -55,23 +55,32 @@ class _Weighed(NamedTuple):
     score: float
 
 
-def condition(where: Filter | None, known: Set[str], hidden: Set[int]) -> qdrant.Filter | None:
-    """What a point must meet to be found: the caller's filter, over the fields that are `known`, and not be hidden.
+def condition(
+    where: Filter | None, known: Set[str], visible: Visible, allowed: Set[int] | None = None
+) -> qdrant.Filter | None:
+    """What a point must meet to be found: the caller's filter, over the fields that are `known`, and be visible.
 
-    Raises InputError for an unknown field or a wrong value.
+    That is to be of a current version, or of one of those that are `allowed`. Raises InputError for an unknown field
+    or a wrong value.
     """
-    asked = conditions(where, known) if where else None
-    excluded: list[Any] | None = (
-        [qdrant.FieldCondition(key=KEY, match=qdrant.MatchAny(sorted(hidden)))] if hidden else None
-    )
-    return qdrant.Filter(must=asked or None, must_not=excluded) if asked or excluded else None
+    asked = conditions(where, known) if where else []
+    if allowed is not None:
+        asked.append(qdrant.FieldCondition(key=KEY, match=qdrant.MatchAny(sorted(allowed))))
+        return qdrant.Filter(must=asked)
+    excluded: list[Any] = []
+    if visible.hidden:
+        excluded.append(qdrant.FieldCondition(key=KEY, match=qdrant.MatchAny(sorted(visible.hidden))))
+    if visible.past:
+        excluded.append(qdrant.FieldCondition(key=PAST, match=qdrant.MatchValue(1)))
+    return qdrant.Filter(must=asked or None, must_not=excluded or None) if asked or excluded else None
 
 
-def ranked(points: Iterable[Any], k: int, visible: Visible, stage: str) -> list[Hit]:
+def ranked(points: Iterable[Any], k: int, visible: Visible, stage: str, allowed: Set[int] | None = None) -> list[Hit]:
     """The k best points as hits: by score, and equal ones by document and position."""
     found = sorted([(-point.score, number(point.id)) for point in points])[:k]
     # A point of no document is for `check` to tell.
-    found = [pair for pair in found if visible.is_current(pair[1])]
+    seen = visible.keys if allowed is None else allowed
+    found = [pair for pair in found if pair[1] >> ORDINAL_BITS in seen]
     names = [visible.chunk_of(point_id) for _, point_id in found]
     return Hit.ranked(names, [-negated for negated, _ in found], stage)
 

@@ -107,3 +107,56 @@ def p(text: str, style: str = "", number: tuple[int, int] | None = None) -> str:
     listed = f'<w:numPr><w:ilvl w:val="{number[1]}"/><w:numId w:val="{number[0]}"/></w:numPr>' if number else ""
     named = f'<w:pStyle w:val="{style}"/>' if style else ""
     return f"<w:p><w:pPr>{named}{listed}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+
+
+def drawn(
+    pages: Sequence[Sequence[tuple[float, float, str] | tuple[float, float, str, str, float]]],
+    *,
+    turned: int = 0,
+    drawn_turned: int = 0,
+) -> bytes:
+    """Pages of texts at places, in the order in which they are drawn: (x, y from below, text, font, size).
+
+    `turned` is how a viewer turns every page, in degrees clockwise, `drawn_turned` how it is drawn, anticlockwise.
+    """
+    from reportlab.pdfgen.canvas import Canvas
+
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, invariant=1, pageCompression=0)
+    for page in pages:
+        canvas.setPageRotation(turned)
+        canvas.translate(*{0: (0, 0), 90: (595, 0), 180: (595, 842), 270: (0, 842)}[drawn_turned])
+        canvas.rotate(drawn_turned)
+        for x, y, text, *how in page:
+            canvas.setFont(*(how or ("Times-Roman", 11)))  # type: ignore[arg-type]
+            canvas.drawString(x, y, text)
+        canvas.showPage()
+    canvas.save()
+    return buffer.getvalue()
+
+
+def lines(
+    texts: Sequence[str], *, x: float = 72, top: float = 720, pitch: float = 14
+) -> list[tuple[float, float, str]]:
+    """Lines below one another, for `drawn`."""
+    return [(x, top - pitch * row, text) for row, text in enumerate(texts)]
+
+
+def scanned(data: bytes, *, dpi: int = 200, quarters: int = 0) -> bytes:
+    """The same pages as pictures without a text layer, turned anticlockwise by `quarters`."""
+    import pypdfium2 as pdfium
+    from reportlab.lib.utils import ImageReader
+    from reportlab.pdfgen.canvas import Canvas
+
+    buffer = io.BytesIO()
+    canvas = Canvas(buffer, invariant=1)
+    document = pdfium.PdfDocument(data)
+    for page in document:
+        picture = page.render(scale=dpi / 72, grayscale=True).to_pil().rotate(90 * quarters, expand=True)
+        width, height = (size * 72 / dpi for size in picture.size)
+        canvas.setPageSize((width, height))
+        canvas.drawImage(ImageReader(picture), 0, 0, width, height)
+        canvas.showPage()
+    document.close()
+    canvas.save()
+    return buffer.getvalue()

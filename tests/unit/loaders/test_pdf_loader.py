@@ -8,7 +8,8 @@ from loader_samples import pdf, source
 
 import pincite
 from pincite.errors import EncryptedError, LoadError, NoTextError
-from pincite.loaders.pdf import PdfLoader, _Spelling
+from pincite.loaders.pdf import PdfLoader
+from pincite.loaders.pdf_hyphens import Spelling
 from pincite.types import Document
 
 
@@ -92,7 +93,7 @@ def test_a_title_made_by_a_program_is_none(title: str) -> None:
     ],
 )
 def test_words_broken_at_line_ends(text: str, mended: str) -> None:
-    assert _Spelling(text).mend(text) == mended
+    assert Spelling(text).mend(text) == mended
 
 
 @pytest.mark.parametrize(

@@ -346,7 +346,7 @@ class Snapshots:
         for owner, name in (
             (edge, "copy_shard"),
             (edge, "load_shard"),
-            (Catalogue, "_transaction"),
+            (Catalogue, "transaction"),
             (shutil, "rmtree"),
             (Path, "replace"),
             (Path, "unlink"),

@@ -1,0 +1,565 @@
+"""What a reader sees of a page of HTML, in order, with its headings. Web pages, books and mail are read with it.
+
+In linear time and without recursion. `pincite.loaders.html` says what is left out and how blocks are written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
+
+from pincite.errors import LoadError
+from pincite.loaders.clean import clean, collapse
+from pincite.loaders.decode import Decoded, decode
+from pincite.loaders.numbering import ordinal
+from pincite.types import Heading, MetadataValue
+
+__all__ = ["Hypertext", "decode_page", "read_hypertext"]
+
+
+def _names(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_HEADINGS = {"h1": 1, "h2": 2, "h3": 3, "h4": 4, "h5": 5, "h6": 6}
+# Elements that start on a new line, by the number of line ends around them.
+_BREAKS = {
+    **dict.fromkeys(_names("p blockquote pre ul ol menu dl table figure form fieldset hr h1 h2 h3 h4 h5 h6"), 2),
+    **dict.fromkeys(_names("article section main details address"), 2),
+    **dict.fromkeys(_names("div li dt dd tr caption thead tbody tfoot figcaption header footer aside"), 1),
+    **dict.fromkeys(_names("legend summary center dir hgroup body html"), 1),
+}
+# Blocks that end a heading whose end tag is missing; it would swallow the page.
+_NOT_IN_HEADINGS = _names("p blockquote pre ul ol menu dl table hr form figure article section main")
+# Elements without text for a reader: code, data, controls, pictures, and the way around the site.
+_SILENT = _names(
+    "head script style noscript template nav search select datalist button input textarea svg canvas iframe object "
+    "embed audio video noframes annotation annotation-xml"
+)
+_SILENT_ROLES = frozenset({"navigation", "search", "contentinfo", "banner", "menu", "menubar", "toolbar"})
+# The paragraph marks of documentation generators, and the column of line numbers beside a listing.
+_SILENT_CLASSES = frozenset({"headerlink", "linenos", "linenodiv", "mw-editsection", "sr-only"})
+_LANDMARKS = frozenset({"article", "main", "section"})
+_HIDING_STYLE = re.compile(
+    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
+    r"|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|!|$)|opacity\s*:\s*0(?:\.0+)?\s*(?:;|!|$))",
+    re.IGNORECASE,
+)
+_CHARSET = re.compile(rb"""<meta[^>]{0,400}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
+_XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""")
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+# Tags that need no end tag, and so say nothing about depth.
+_UNCLOSED = _names(
+    "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th thead tbody tfoot "
+    "option optgroup colgroup caption html head body rt rp"
+)
+_VOID = _names("area base br col embed hr img input link meta param source track wbr")
+_XML = re.compile(r"\s*(?:<\?xml|(?:<!DOCTYPE[^>]{0,300}>\s*)?<html[^>]{0,500}xmlns\s*=)", re.IGNORECASE)
+_SELF_CLOSED = re.compile(r"<([A-Za-z][\w:.-]*)(?=[\s/])([^<>]*)/>")
+_FORMATTING = _names("a b big code em font i nobr s small strike strong tt u")
+_MOST_WORK = 100_000_000
+_MOST_COPIES = 5_000_000
+_MOST = 0.5  #: share of the page's text that its main part must hold to be taken alone
+
+
+@dataclass(frozen=True, slots=True)
+class Hypertext:
+    """The visible text of a page. Offsets are into `text`, which may be empty."""
+
+    text: str
+    headings: tuple[Heading, ...] = ()
+    title: str = ""  #: of the element ``title``
+    metadata: dict[str, MetadataValue] = field(default_factory=dict)
+    anchors: dict[str, int] = field(default_factory=dict)  #: where the text of an element with an id begins
+    controls: int = 0
+    invisible: int = 0
+    hidden: int = 0  #: elements with text that a reader is not shown
+
+
+def decode_page(data: bytes) -> Decoded:
+    """The source of a page in the encoding that it declares. Raises UnsupportedFormatError for binary data."""
+    # Where the standard stops looking for a declaration: after the first 1,024 bytes.
+    match = _XML_ENCODING.search(data[:1024]) or _CHARSET.search(data[:1024])
+    return decode(data, match[1].decode("ascii", "replace") if match else None)
+
+
+def read_hypertext(source: str, *, whole: bool = False) -> Hypertext:
+    """The visible text of the page whose source is `source`.
+
+    `whole`: everything shown is read, as in a chapter of a book or a letter, where an aside is a note and a footer is
+    the end; else the page's main part alone. Raises LoadError when the page cannot be parsed.
+    """
+    try:
+        # Surrogates cannot be handed to the parser; what entities bring in is cleaned text by text later.
+        cleaned = clean(source)
+        html = cleaned.text
+        if _XML.match(html):
+            # To an HTML parser <title/> begins a title that never ends.
+            html = _SELF_CLOSED.sub(_closed, html)
+        _check_nesting(html)
+        page = LexborHTMLParser(html)
+        writer = _Writer(cleaned.controls, cleaned.invisible)
+        _write_page(page, writer, whole)
+        metadata = _metadata(page)
+        title = collapse(_first_text(page, "title"))
+    except (SelectolaxError, ValueError, RuntimeError, MemoryError) as error:
+        if isinstance(error, LoadError):
+            raise
+        raise LoadError(f"the page could not be parsed: {error}") from error
+    text = writer.text()
+    headings = tuple(Heading(level, collapse(text[start:end]), start, end) for level, start, end in writer.headings)
+    return Hypertext(text, headings, title, metadata, writer.anchors, writer.controls, writer.invisible, writer.hidden)
+
+
+def _closed(match: re.Match[str]) -> str:
+    name = match[1]
+    return match[0] if name.lower() in _VOID else f"<{name}{match[2]}></{name}>"
+
+
+def _first_text(page: LexborHTMLParser, selector: str) -> str:
+    node = page.css_first(selector)
+    return clean(node.text()).text if node is not None else ""
+
+
+def _metadata(page: LexborHTMLParser) -> dict[str, MetadataValue]:
+    found: dict[str, MetadataValue] = {}
+    root = page.css_first("html")
+    language = (root.attributes.get("lang") or "") if root is not None else ""
+    if language.strip():
+        found["language"] = collapse(clean(language).text)
+    for node in page.css("meta[name]"):
+        key = (node.attributes.get("name") or "").lower()
+        value = collapse(clean(node.attributes.get("content") or "").text)
+        if key in ("author", "description") and value:
+            found.setdefault(key, value)
+    return found
+
+
+class _Writer:
+    """Collects text with pending white space, so that every offset it gives out is that of a character written."""
+
+    def __init__(self, controls: int, invisible: int) -> None:
+        self.controls = controls
+        self.invisible = invisible
+        self.hidden = 0  #: hidden elements that held text
+        self.headings: list[tuple[int, int, int]] = []  #: level, start, end
+        self.anchors: dict[str, int] = {}
+        self.cells = 0  #: depth of table cells, in which line ends become spaces
+        self._parts: list[str] = []
+        self._length = 0
+        self._breaks = 0  # line ends owed
+        self._space = False  # a space owed
+        self._held = ""  # white space owed from verbatim text
+        self._marker = ""  # list marker owed
+        self._heading: tuple[int, int] | None = None  # level and start of the open one; -1 before its first character
+        self._anchors: list[str] = []  # names of what is written next
+
+    def text(self) -> str:
+        return "".join(self._parts)
+
+    def line_break(self, count: int, more: int = 0) -> None:
+        """Owe `count` line ends, or `more` than are owed already, and at most two."""
+        if self.cells:
+            self._space = True
+        elif not self._marker:
+            self._breaks = min(2, max(self._breaks + more, count))
+            self._space, self._held = False, ""
+
+    def anchor(self, name: str) -> None:
+        self._anchors.append(name)
+
+    def mark_item(self, marker: str) -> None:
+        # A number with another inside it and nothing between stand on one line; a bullet says nothing there.
+        outer = "" if self._marker.strip() in ("", "-") else self._marker
+        self._marker = outer + (marker.lstrip() if outer else marker)
+
+    def forget_item(self) -> None:
+        self._marker = ""
+
+    def flow(self, text: str) -> None:
+        """Write text in which white space only separates words."""
+        words = text.split()
+        if not words:
+            self._space = self._space or bool(text)
+            return
+        self._space = self._space or text[0].isspace()
+        self._put(" ".join(words))
+        self._space = text[-1].isspace()
+
+    def verbatim(self, text: str) -> None:
+        """Write text whose lines are kept. White space at its end waits for what follows, or is dropped."""
+        body = text.rstrip()
+        if body:
+            self._put(body)
+        self._held += text[len(body) :]
+
+    def separate(self) -> None:
+        """Begin another cell of a row."""
+        self._space = True
+        self._put("|")
+        self._space = True
+
+    def raise_number(self) -> None:
+        """Begin a superscript: between digits it is written "^", so that ten squared is not one hundred and two."""
+        if self._parts and self._parts[-1][-1].isdigit() and not (self._space or self._breaks or self._held):
+            self._put("^")
+
+    def open_heading(self, level: int) -> None:
+        self.close_heading()
+        self._heading = (level, -1)
+
+    def close_heading(self) -> None:
+        """End the open heading, if there is one, at the last character written."""
+        if self._heading is not None and self._heading[1] >= 0:
+            self.headings.append((*self._heading, self._length))
+        self._heading = None
+
+    def cut_heading(self) -> None:
+        """End the open heading if it has words already: a paragraph may hold them, a second one is not part of it."""
+        if self._heading is not None and self._heading[1] >= 0:
+            self.close_heading()
+
+    def _put(self, text: str) -> None:
+        if self._breaks or not self._parts:
+            owed = "\n" * self._breaks if self._parts else ""
+            owed += self._held[self._held.rfind("\n") + 1 :]
+        else:
+            owed = self._held or " " * self._space
+        lead = owed + self._marker
+        start = self._length + len(lead)
+        if self._heading is not None and self._heading[1] < 0:
+            self._heading = (self._heading[0], start)
+        if self._anchors:
+            for name in self._anchors:
+                self.anchors.setdefault(name, start)
+            self._anchors.clear()
+        self._breaks, self._space, self._held, self._marker = 0, False, "", ""
+        self._parts.append(lead + text)
+        self._length = start + len(text)
+
+
+class _Visitor:
+    """Told of every element and text of a part of the page, in document order."""
+
+    def enter(self, node: LexborNode, tag: str) -> bool:
+        """Whether to go inside. An element not gone into is not left either."""
+        raise NotImplementedError
+
+    def leave(self, tag: str) -> None:
+        raise NotImplementedError
+
+    def text(self, text: str) -> None:
+        raise NotImplementedError
+
+
+def _walk(root: LexborNode, visitor: _Visitor) -> None:
+    """Show `root` and its inside to `visitor`, without recursion: pages nest thousands of elements deep."""
+    node = root
+    open_tags: list[str] = []
+    while True:
+        child: LexborNode | None = None
+        if node.is_text_node:
+            visitor.text(node.text_content or "")
+        elif node.is_element_node:
+            tag = node.tag or ""
+            if visitor.enter(node, tag):
+                child = node.first_child
+                if child is None:
+                    visitor.leave(tag)
+                else:
+                    open_tags.append(tag)
+        if child is not None:
+            node = child
+            continue
+        while open_tags:
+            following = node.next
+            if following is not None:
+                node = following
+                break
+            parent = node.parent
+            visitor.leave(open_tags.pop())
+            if parent is None:
+                return
+            node = parent
+        else:
+            return
+
+
+Sight = Literal["shown", "silent", "hidden"]
+
+
+class _Eyes:
+    """Decides, element by element in document order, what a reader is shown."""
+
+    def __init__(self, whole: bool) -> None:
+        self._own: list[bool] = []  # of the open elements: whether headers and footers inside are their own
+        self._inside = int(whole)
+
+    def look(self, node: LexborNode, tag: str) -> Sight:
+        """What becomes of `node`. When it is shown, `close` must be called at its end."""
+        if tag in _SILENT:
+            return "silent"
+        attributes = node.attributes
+        role = ""
+        if attributes:
+            if "hidden" in attributes or (attributes.get("aria-hidden") or "").strip().lower() == "true":
+                return "hidden"
+            style = attributes.get("style")
+            if style and _HIDING_STYLE.search(style):
+                return "hidden"
+            classes = attributes.get("class")
+            if classes and not _SILENT_CLASSES.isdisjoint(classes.split()):
+                return "silent"
+            role = (attributes.get("role") or "").strip().lower()
+            if role in _SILENT_ROLES:
+                return "silent"
+        if tag == "dialog" and "open" not in attributes:
+            return "hidden"
+        own = tag in _LANDMARKS or role in ("main", "article")
+        if not own and not self._inside:
+            if tag in ("footer", "aside") or role == "contentinfo":
+                return "silent"
+            if tag == "header" or role == "banner":
+                if node.css_first("h1") is None:
+                    return "silent"
+                own = True  # so that a header within a header is not searched again
+        self._own.append(own)
+        self._inside += own
+        return "shown"
+
+    def close(self) -> None:
+        self._inside -= self._own.pop()
+
+
+class _Survey(_Visitor):
+    """What one look over the page finds out before anything is written."""
+
+    def __init__(self, whole: bool) -> None:
+        self.total = 0  #: characters shown that are not white space
+        self.mains: list[tuple[int, LexborNode]] = []  #: the outermost main elements and how much they show
+        self.articles: list[tuple[int, LexborNode]] = []
+        self.layout_tables: set[int] = set()  #: addresses of tables that only arrange blocks on the page
+        self._whole = whole
+        self._eyes = _Eyes(whole)
+        self._open: list[tuple[list[tuple[int, LexborNode]] | None, LexborNode | None, int]] = []
+        self._inside: list[list[tuple[int, LexborNode]]] = []
+        self._tables: list[int] = []
+
+    def enter(self, node: LexborNode, tag: str) -> bool:
+        if self._eyes.look(node, tag) != "shown":
+            return False
+        if self._tables and (tag in _HEADINGS or tag in ("table", "pre", "article", "main")):
+            self.layout_tables.add(self._tables[-1])
+        if tag == "table":
+            self._tables.append(node.mem_id)
+            if (node.attributes.get("role") or "").lower() in ("presentation", "none"):
+                self.layout_tables.add(node.mem_id)
+        kind = None
+        if tag in ("main", "article", "div", "section"):
+            role = (node.attributes.get("role") or "").lower()
+            if tag == "main" or role == "main":
+                kind = self.mains
+            elif tag == "article" or role == "article":
+                kind = self.articles
+        if kind is not None and any(kind is other for other in self._inside):
+            kind = None
+        if kind is not None:
+            self._inside.append(kind)
+        self._open.append((kind, node if kind is not None else None, self.total))
+        return True
+
+    def leave(self, tag: str) -> None:
+        self._eyes.close()
+        kind, node, before = self._open.pop()
+        if kind is not None and node is not None:
+            self._inside.pop()
+            kind.append((self.total - before, node))
+        if tag == "table":
+            self._tables.pop()
+
+    def text(self, text: str) -> None:
+        self.total += sum(map(len, text.split()))
+
+    def roots(self, body: LexborNode) -> list[LexborNode]:
+        """The parts of the page to write."""
+        if self._whole:
+            return [body]
+        if self.mains:
+            most, main = max(self.mains, key=lambda found: found[0])
+            if most and most >= _MOST * self.total:
+                return [main]
+        together = sum(size for size, _ in self.articles)
+        if together and together >= _MOST * self.total:
+            return [node for _, node in self.articles]
+        return [body]
+
+
+@dataclass(slots=True)
+class _List:
+    """A list whose items are being written."""
+
+    ordered: bool
+    number: int
+    style: str
+
+
+class _Scribe(_Visitor):
+    """Writes what is shown."""
+
+    def __init__(self, writer: _Writer, layout_tables: set[int], whole: bool) -> None:
+        self._writer = writer
+        self._layout_tables = layout_tables
+        self._eyes = _Eyes(whole)
+        self._lists: list[_List] = []
+        self._tables: list[bool] = []  # of the open tables: whether its rows are lines
+        self._row_cells = 0
+        self._verbatim = 0
+
+    def enter(self, node: LexborNode, tag: str) -> bool:
+        writer = self._writer
+        if tag == "br":
+            if self._verbatim:
+                writer.verbatim("\n")
+            else:
+                writer.line_break(1, more=1)
+            return False
+        sight = self._eyes.look(node, tag)
+        if sight != "shown":
+            if sight == "hidden" and node.text().strip():
+                writer.hidden += 1
+            return False
+        if tag in _BREAKS and not (tag in ("ul", "ol", "menu") and self._lists):
+            writer.line_break(_BREAKS[tag])
+        name = node.attributes.get("id")
+        if name:
+            writer.anchor(name)
+        rows = bool(self._tables) and self._tables[-1]
+        if tag in _HEADINGS:
+            writer.open_heading(_HEADINGS[tag])
+        elif tag in _NOT_IN_HEADINGS:
+            writer.cut_heading()
+        if tag == "pre":
+            self._verbatim += 1
+        elif tag == "table":
+            self._tables.append(node.mem_id not in self._layout_tables)
+        elif tag == "tr" and rows:
+            self._row_cells = 0
+            if not node.text().strip():
+                self._eyes.close()
+                return False
+        elif tag in ("td", "th"):
+            if rows:
+                if self._row_cells:
+                    writer.separate()
+                self._row_cells += 1
+                writer.cells += 1
+            else:
+                writer.line_break(1)
+        elif tag in ("ul", "ol", "menu"):
+            self._lists.append(_list_of(node, tag))
+        elif tag == "li":
+            writer.line_break(1)
+            self._mark(node)
+        elif tag == "sup":
+            writer.raise_number()
+        elif tag == "q":
+            writer.flow("\u201c")
+        return True
+
+    def leave(self, tag: str) -> None:
+        writer = self._writer
+        self._eyes.close()
+        if tag in _HEADINGS:
+            writer.close_heading()
+        elif tag == "pre":
+            self._verbatim -= 1
+        elif tag == "table":
+            self._tables.pop()
+        elif tag in ("td", "th"):
+            if self._tables and self._tables[-1]:
+                writer.cells -= 1
+            else:
+                writer.line_break(1)
+        elif tag in ("ul", "ol", "menu"):
+            self._lists.pop()
+        elif tag == "li":
+            writer.forget_item()
+        elif tag == "q":
+            writer.flow("\u201d")
+        if tag in _BREAKS:
+            nested = tag in ("ul", "ol", "menu") and self._lists
+            writer.line_break(1 if nested else _BREAKS[tag])
+
+    def text(self, text: str) -> None:
+        cleaned = clean(text)
+        self._writer.controls += cleaned.controls
+        self._writer.invisible += cleaned.invisible
+        if self._verbatim:
+            self._writer.verbatim(cleaned.text)
+        else:
+            self._writer.flow(cleaned.text)
+
+    def _mark(self, node: LexborNode) -> None:
+        indent = "  " * max(0, len(self._lists) - 1)
+        if not self._lists or not self._lists[-1].ordered:
+            self._writer.mark_item(f"{indent}- ")
+            return
+        numbering = self._lists[-1]
+        value = _integer(node.attributes.get("value"))
+        if value is not None:
+            numbering.number = value
+        self._writer.mark_item(f"{indent}{ordinal(numbering.number, numbering.style)}. ")
+        numbering.number += 1
+
+
+def _list_of(node: LexborNode, tag: str) -> _List:
+    if tag != "ol":
+        return _List(False, 1, "1")
+    start = _integer(node.attributes.get("start"))
+    return _List(True, 1 if start is None else start, node.attributes.get("type") or "1")
+
+
+def _integer(value: str | None) -> int | None:
+    value = (value or "").strip()
+    return int(value) if re.fullmatch(r"-?[0-9]{1,6}", value) else None
+
+
+def _check_nesting(html: str) -> None:
+    """Refuse a page whose parsing would take quadratic time or space.
+
+    Parsing an element costs as much as the elements open around it, and every paragraph repeats the unclosed
+    formatting before it. Both sums are bounded here well above any page written for readers.
+    """
+    nested = formatting = work = copies = 0
+    count: dict[str, int] = {}
+    for match in _TAG.finditer(html):
+        tag = match[2].lower()
+        if tag in _UNCLOSED:
+            copies += formatting
+        elif match[1]:
+            if count.get(tag):
+                count[tag] -= 1
+                nested -= 1
+                formatting -= tag in _FORMATTING
+        else:
+            count[tag] = count.get(tag, 0) + 1
+            nested += 1
+            formatting += tag in _FORMATTING
+            work += nested
+            copies += formatting
+        if work > _MOST_WORK or copies > _MOST_COPIES:
+            raise LoadError("the page nests its elements too deeply to be read")
+
+
+def _write_page(page: LexborHTMLParser, writer: _Writer, whole: bool) -> None:
+    body = page.body
+    if body is None:
+        return
+    survey = _Survey(whole)
+    _walk(body, survey)
+    for root in survey.roots(body):
+        _walk(root, _Scribe(writer, survey.layout_tables, whole))
+        writer.line_break(2)

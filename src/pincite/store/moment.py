@@ -1,0 +1,56 @@
+"""Which versions were in force on a day, or known at a moment: the rule of `pincite.types.PointInTime` on rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pincite.store.catalogue import Catalogue
+    from pincite.types import PointInTime
+
+__all__ = ["Span", "keys_at", "visible_at"]
+
+
+class Span(NamedTuple):
+    """When a version was recorded and when it is in force. Empty text stands for no bound."""
+
+    key: int
+    document_id: str
+    version: int
+    added_at: str
+    ended_at: str
+    starts: str
+    valid_to: str
+    removed_on: str
+
+
+def keys_at(catalogue: Catalogue, at: PointInTime) -> frozenset[int]:
+    """Keys of the kept versions that a search at this point in time sees."""
+    rows = catalogue.rows(
+        "SELECT key, document_id, version, added_at, ended_at, ifnull(starts, ''), valid_to, removed_on"
+        " FROM versions WHERE state IN ('current', 'past')"
+    )
+    return frozenset(visible_at(map(Span._make, rows), at))
+
+
+def visible_at(spans: Iterable[Span], at: PointInTime) -> set[int]:
+    """Keys of the versions that are visible: at most one of each document."""
+    known = spans if at.recorded is None else [span for span in spans if span.added_at <= at.recorded]
+    if at.as_of is None:
+        return {span.key for span in known if not span.ended_at or (at.recorded or "") < span.ended_at}
+    #: Document → the event of latest start until the day: a version, or (with None) its removal.
+    latest: dict[str, tuple[str, int, int, Span | None]] = {}
+    for span in known:
+        events: list[tuple[str, int, int, Span | None]] = [(span.starts, span.version, 0, span)]
+        if span.removed_on and (at.recorded is None or span.ended_at <= at.recorded):
+            events.append((span.removed_on, span.version, 1, None))
+        for event in events:
+            before = latest.get(span.document_id)
+            if event[0] <= at.as_of and (before is None or event[:3] > before[:3]):
+                latest[span.document_id] = event
+    return {
+        span.key
+        for *_, span in latest.values()
+        if span is not None and (not span.valid_to or at.as_of <= span.valid_to)
+    }
