@@ -80,7 +80,7 @@ _MAINTENANCE = "may, upon proof of such neglect or refusal, order such person to
 
 PAIRS = (
     Pair("punishment for murder", Place("IPC", "302", (_MURDER,)), Place("BNS", "103", (_MURDER,))),
-    Pair("What is theft and how is it punished?", Place("IPC", "378, 379", _THEFT), Place("BNS", "303", _THEFT)),
+    Pair("What counts as theft of movable property?", Place("IPC", "378, 379", _THEFT), Place("BNS", "303", _THEFT)),
     Pair(
         "What is the punishment for cheating somebody into handing over property?",
         Place("IPC", "420", (_CHEATING,)),

@@ -125,6 +125,8 @@ class Adding:
         return AddReport(tuple(outcomes), time.perf_counter() - started, batch.encoded)
 
     def _add_one(self, source: Source, given: Given, batch: Batch, redate: bool, moves: _Moves) -> None:
+        if batch.holds(source.uri):
+            batch.flush()  # named twice in one run: the second is compared with the first
         olds = {each.id: each for each in self.store.documents_of(source.uri)}
         record = StoredSource(source.uri, _hash(source), self.reading, self.recipe)
         if self.store.find_source(source.uri) == record and all(_says(old, given, redate) for old in olds.values()):
@@ -236,7 +238,13 @@ class Adding:
         below = file_uri(folder).rstrip(os.sep) + os.sep
         known = [each for each in self.store.documents() if each.source.startswith(below)]
         # One that was named itself, in a folder that is passed over, is still there.
-        gone = [each for each in known if each.source not in here and not os.path.lexists(each.source)]
+        # Nobody can say what is in a folder that cannot be looked into.
+        closed = tuple(file_uri(each.path) + os.sep for each in found if each.reason == "unreadable")
+        gone = [
+            each
+            for each in known
+            if each.source not in here and not each.source.startswith(closed) and not os.path.lexists(each.source)
+        ]
         if gone and all(each.reason for each in found) and not remove_all:
             raise InputError(
                 f"{folder} is empty, and the index has {len(gone)} documents from it: is the disk mounted? "
@@ -244,10 +252,12 @@ class Adding:
             )
         sources = (_passed_over(each) if each.reason else self._source(each.path) for each in found)
         if dry_run:
-            return self._foresee(sources, gone)
+            return self._foresee(sources, gone, given)
         return self.add(sources, len(found), given, listener, redate=False, gone=gone, on=given.valid_from)
 
-    def _foresee(self, sources: Iterable[Source | FileOutcome], gone: Sequence[StoredDocument]) -> AddReport:
+    def _foresee(
+        self, sources: Iterable[Source | FileOutcome], gone: Sequence[StoredDocument], given: Given
+    ) -> AddReport:
         """What `add` would do, by the bytes of the sources alone: none is read by a loader, nothing is written."""
         started = time.perf_counter()
         moves = _Moves(gone)
@@ -262,7 +272,7 @@ class Adding:
                 outcomes.append(_skipped(source.uri, error.reason, str(error)))
                 continue
             olds = self.store.documents_of(source.uri)
-            if self.store.find_source(source.uri) == record:
+            if self.store.find_source(source.uri) == record and all(_says(old, given, False) for old in olds):
                 outcomes.append(_unchanged(source, olds))
             elif olds:
                 outcomes.append(FileOutcome(source.uri, "updated", olds[0].id))

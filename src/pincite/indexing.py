@@ -64,6 +64,7 @@ class Batch:
         self._written = 0
         self._removed: list[str] = []
         self._sources: list[StoredSource] = []
+        self._held: set[str] = set()
         self.encoded = 0  #: chunks that the encoder was given
 
     def put(
@@ -78,6 +79,7 @@ class Batch:
     ) -> None:
         """A document to write; the outcome is told once it is committed. The rest as for `Store.stage`."""
         self._waiting.append(_Waiting(document, chunks, source, starts, was))
+        self._held.add(source or document.uri)
         self._pending.append(outcome)
         if sum(len(each.chunks) for each in self._waiting) >= _BATCH:
             self._write()
@@ -86,6 +88,10 @@ class Batch:
         """A document to remove, at the moment at which what was put becomes visible."""
         self._removed.append(document_id)
         self._pending.append(outcome)
+
+    def holds(self, source: str) -> bool:
+        """Whether something of the source with this address was put and is not committed."""
+        return source in self._held
 
     def report(self, outcome: FileOutcome) -> None:
         """An outcome that waits for nothing."""
@@ -106,6 +112,7 @@ class Batch:
             self._store.commit(self._staged, remove=self._removed, on=self.on, sources=self._sources)
         pending, self._pending, self._staged, self._written = self._pending, [], [], 0
         self._removed, self._sources = [], []
+        self._held.clear()
         for outcome in pending:
             self.report(outcome)
 
@@ -163,6 +170,7 @@ class Batch:
         """Forget what was put and not committed."""
         staged, self._staged = self._staged, []
         self._waiting, self._pending, self._removed, self._sources = [], [], [], []
+        self._held.clear()
         self._store.discard(staged)
 
 

@@ -18,7 +18,7 @@ from pincite.identity import check_identity, check_probes
 from pincite.indexing import AddListener, Batch
 from pincite.markers import MarkerResolver
 from pincite.protocols import Source
-from pincite.reading import POOL, arrange, parts_found
+from pincite.reading import POOL, arrange, forget, parts_found
 from pincite.retrieve import Fusion, Mode, retrieve
 from pincite.types import (
     VALIDITY_FIELDS,
@@ -272,6 +272,7 @@ class Pipeline:
         """
         found = self.resolve(document, removed=True)
         self.store.purge([found.id])
+        forget()
         return found
 
     # Looking

@@ -15,7 +15,7 @@ from pincite.blocks import Blocks, may_divide
 from pincite.errors import InputError
 from pincite.types import Chunk, Document, Passage
 
-__all__ = ["POOL", "DocumentOf", "arrange", "parts_found", "widen"]
+__all__ = ["POOL", "DocumentOf", "arrange", "forget", "parts_found", "widen"]
 
 DocumentOf = Callable[[str, int], Document | None]
 """(document id, version) → the stored document; None when it is no longer kept."""
@@ -182,6 +182,11 @@ def _blocks(text: str, media_type: str) -> Blocks:
     By the text, so that nothing of another version or another index can be meant.
     """
     return Blocks(text, media_type)
+
+
+def forget() -> None:
+    """Let go of the texts that are kept over calls."""
+    _blocks.cache_clear()
 
 
 @dataclass(slots=True)

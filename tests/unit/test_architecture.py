@@ -16,7 +16,7 @@ ROOT = Path(pincite.__file__).parent
 #: from layers before its own. A folder's name stands for everything in it.
 LAYERS = (
     ("types", "errors", "analysis", "coverage", "blocks", "sentences"),
-    ("protocols", "words", "markers", "sources", "http_endpoint", "validity"),
+    ("protocols", "words", "markers", "sources", "http_endpoint", "validity", "differences"),
     ("claims", "fusion", "assemble", "marginalize"),
     # Below the generators, which answer with them.
     ("scorers",),
@@ -26,7 +26,7 @@ LAYERS = (
     ("identity", "indexing"),
     ("adding",),
     ("pipeline",),
-    ("evaluation", "lab"),
+    ("evaluation", "lab", "web_sources"),
     ("config",),
     ("build",),
     ("worker",),
@@ -37,11 +37,13 @@ LAYERS = (
 #: Modules of a part's folder that are no implementations: what their siblings share.
 SHARED = {
     "loaders": {
+        "chart_data",
         "choose",
         "clean",
         "decode",
         "frames",
         "hypertext",
+        "hypertext_writer",
         "ids",
         "message",
         "numbering",
@@ -72,8 +74,10 @@ SHARED = {
     # The two runtimes are shared too: `minilm` and `sentence_transformer` only say what they run and with which files.
     "encoders": {"base", "batching", "folder", "pooling", "tokenizer", "onnx", "transformer"},
     "store": {
+        "building",
         "care",
         "catalogue",
+        "client",
         "engine",
         "ivfpq",
         "locks",
@@ -83,10 +87,13 @@ SHARED = {
         "plan",
         "points",
         "recall",
+        "rendezvous",
         "runs",
         "schema",
         "search",
+        "serving",
         "visible",
+        "wire",
     },
     "generators": {"few_shot", "gemma", "scored"},
     "rerankers": {"ordering"},

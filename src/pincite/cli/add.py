@@ -16,18 +16,24 @@ from pincite.cli.common import (
     console,
     cut_otherwise,
     open_index,
+    parse_meta,
     print_json,
     read_settings,
     short_path,
 )
+from pincite.cli.versions import ValidFromOption, check_day
 
 if TYPE_CHECKING:
     from pincite.types import AddReport, FileOutcome
 
-__all__ = ["add", "report_lines"]
+__all__ = ["MetaOption", "add", "report_lines", "unexpected"]
 
 #: Passed over by rule, not for a fault: they do not change the exit status.
 _EXPECTED = frozenset({"hidden", "index"})
+
+MetaOption = Annotated[
+    list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Metadata of every document of this run.")
+]
 
 
 def add(
@@ -39,26 +45,28 @@ def add(
     name: Annotated[
         str, typer.Option("--name", help="What standard input is called; its suffix says what it is.")
     ] = "stdin.txt",
-    meta: Annotated[
-        list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Metadata of every document of this run.")
+    meta: MetaOption = None,
+    valid_from: ValidFromOption = None,
+    valid_to: Annotated[
+        str | None, typer.Option("--valid-to", metavar="DATE", help="Last day on which they are.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents. What is indexed already and has not changed is left alone.
 
+    Of what changed a new version is made, and the old one is kept for `history`, `show --version` and `--as-of`.
+
     Exit status: 0 when every file is in, 1 when some were skipped (each is named with its reason).
     """
     from pincite.cli.progress import AddProgress
-    from pincite.errors import InputError
     from pincite.sources import find_files
     from pincite.types import AddReport
 
-    metadata: dict[str, str | int | float | bool] = {}
-    for each in meta or ():
-        key, equals, value = each.partition("=")
-        if not equals or not key.strip():
-            raise InputError(f"--meta takes KEY=VALUE, got {each!r}")
-        metadata[key.strip()] = value.strip()
+    metadata = parse_meta(meta)
+    days = {
+        "valid_from": check_day(valid_from, "--valid-from"),
+        "valid_to": check_day(valid_to, "--valid-to"),
+    }
     files = [path for path in paths if path != "-"]
     find_files(files)  # a name that matches nothing is told before an index is made
     settings = read_settings(store, config)
@@ -70,9 +78,10 @@ def add(
         with AddProgress(out, outcomes) as listener:
             try:
                 if "-" in paths:
-                    pincite.add_text(sys.stdin.buffer.read(), name=name, metadata=metadata, listener=listener)
+                    data = sys.stdin.buffer.read()
+                    pincite.add_text(data, name=name, metadata=metadata, listener=listener, **days)
                 if files:
-                    pincite.add(files, metadata=metadata, listener=listener)
+                    pincite.add(files, metadata=metadata, listener=listener, **days)
             except KeyboardInterrupt:
                 interrupted = True
         if not interrupted and pincite.store.needs_optimizing():
@@ -100,12 +109,20 @@ def add(
     if interrupted:
         out.print("interrupted: what is listed is in the index; run it again for the rest", style="yellow")
         raise typer.Exit(130)
-    if any(outcome.reason not in _EXPECTED for outcome in report.skipped):
+    if unexpected(report):
         raise typer.Exit(1)
 
 
-def report_lines(report: AddReport, total: int) -> list[str]:
-    """The report of a run, as rich markup lines: warnings, what was skipped and why, the counts."""
+def unexpected(report: AddReport) -> bool:
+    """Whether anything was skipped for a fault, not by rule."""
+    return any(outcome.reason not in _EXPECTED for outcome in report.skipped)
+
+
+def report_lines(report: AddReport, total: int, *, moves: bool = False) -> list[str]:
+    """The report of a run, as rich markup lines: warnings, what was skipped and why, the counts.
+
+    `moves`: what moved or was removed is counted also where nothing was.
+    """
     from rich.markup import escape
 
     lines = [
@@ -120,8 +137,12 @@ def report_lines(report: AddReport, total: int) -> list[str]:
     ]
     reasons = Counter(outcome.reason for outcome in report.skipped)
     skipped = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""
+    moved = "".join(
+        f"{report.count(status)} {status}, " for status in ("moved", "removed") if moves or report.count(status)
+    )
     lines.append(
-        f"{report.count('added')} added, {report.count('updated')} updated, {report.count('unchanged')} unchanged, "
+        f"{report.count('added')} added, {report.count('updated')} updated, {moved}"
+        f"{report.count('unchanged')} unchanged, "
         f"{len(report.skipped)} skipped{skipped}; {report.chunks} chunks written in {report.seconds:.1f} s; "
         f"{total} documents in the index"
     )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pincite.build import Pincite
     from pincite.config import Settings
-    from pincite.types import Chunk, Filter, StoredDocument
+    from pincite.types import Chunk, Filter, MetadataValue, StoredDocument
 
 __all__ = [
     "ConfigOption",
@@ -29,6 +29,7 @@ __all__ = [
     "console",
     "cut_otherwise",
     "open_index",
+    "parse_meta",
     "parse_where",
     "plain",
     "print_json",
@@ -83,6 +84,19 @@ def parse_where(conditions: Sequence[str] | None) -> Filter | None:
             raise InputError(f"--where takes KEY=VALUE, got {condition!r}")
         found.setdefault(name.strip(), []).append(value.strip())
     return found or None
+
+
+def parse_meta(given: Sequence[str] | None) -> dict[str, MetadataValue]:
+    """``["status=in force"]`` → metadata. Raises InputError for anything without "="."""
+    from pincite.errors import InputError
+
+    metadata: dict[str, MetadataValue] = {}
+    for each in given or ():
+        key, equals, value = each.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--meta takes KEY=VALUE, got {each!r}")
+        metadata[key.strip()] = value.strip()
+    return metadata
 
 
 def recipes(documents: Sequence[StoredDocument]) -> dict[str, int]:

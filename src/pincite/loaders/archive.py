@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 from pincite.errors import EncryptedError, LoadError, UnsupportedFormatError
 from pincite.loaders.parts import LIMIT, Budget, Loaders, Names, Part, depth_of, read_part, skipped
@@ -48,7 +48,7 @@ _RATIO = 300  #: bytes out of one byte in; text seldom reaches 30, and gzip cann
 _UNSUSPECTED = 32 << 20  #: bytes that may come out whatever the ratio
 # What operating systems leave in archives: no file of anybody's.
 _LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX"})
-_COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _TAR_SUFFIX = {".tgz": ".tar", ".tbz2": ".tar", ".tbz": ".tar", ".txz": ".tar", ".gz": "", ".bz2": "", ".xz": ""}
 
 

@@ -61,7 +61,12 @@ _MIMETYPES = {
     b"application/vnd.oasis.opendocument.graphics": ".odg",
 }
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_HTML = re.compile(rb"(?:<\?xml[^>]{0,200}\?>|<!--.{0,2000}?-->|\s+){0,20}<(?:!doctype\s+html|html)[\s>]", re.I | re.S)
+# There is one way alone to read what stands before: with several, a page of blank lines takes for ever to be none.
+_HTML = re.compile(
+    rb"\s*(?:(?:<\?xml[^>]{0,200}\?>|<!--(?:(?!-->).){0,2000}-->)\s*){0,20}<(?:!doctype\s+html|html)[\s>]", re.I | re.S
+)
+# Mail programs call a mailbox "Inbox", without a suffix.
+_MAILBOX = re.compile(rb"From \S[^\n]{0,200}\d:\d\d[^\n]{0,80}\n[A-Za-z-]{1,60}:")
 _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 # A page may be saved under these names; under any other suffix of a text format, HTML is what the file is about.
 _MAY_BE_HTML = frozenset(
@@ -121,6 +126,8 @@ def _content(source: Source, suffix: str) -> str:
             return kind
     if head[257:262] == b"ustar":
         return ".tar"
+    if not suffix and _MAILBOX.match(head):
+        return ".mbox"
     if suffix in _MAY_BE_HTML and _is_html(head):
         return _HTML_SUFFIX
     return ""

@@ -58,29 +58,23 @@ _SEVEN_BIT = ("iso2022", "hz")  # all their bytes are ASCII, so that they look l
 _SIGNATURES = (
     b"\x89PNG",
     b"\xff\xd8\xff",
-    b"GIF8",
-    b"%PDF-",
     b"PK\x03\x04",
     b"PK\x05\x06",
     b"\x1f\x8b",
-    b"BZh",
     b"\xfd7zXZ\x00",
     b"7z\xbc\xaf\x27\x1c",
     b"Rar!\x1a",
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
     b"\x7fELF",
-    b"RIFF",
-    b"OggS",
-    b"ID3",
     b"SQLite format 3\x00",
     b"II*\x00",
     b"MM\x00*",
     b"\x00\x00\x01\x00",
     b"\xca\xfe\xba\xbe",
-    b"wOFF",
-    b"wOF2",
-    b"PAR1",
 )
+# A text may begin with these words ("ID3 tags"); a file of the kind has control characters behind them.
+_WORDS = (b"%PDF-", b"GIF8", b"BZh", b"RIFF", b"OggS", b"ID3", b"wOFF", b"wOF2", b"PAR1")
+_BEHIND = 256
 _SAMPLE = 1 << 16
 # Controls that do not occur in text. Escape does, in logs; so does form feed.
 _ODD_BYTES = bytes([*range(0x00, 0x09), *range(0x0E, 0x1B), *range(0x1C, 0x20), 0x7F])
@@ -107,13 +101,20 @@ class Decoded:
 
 def looks_binary(data: bytes) -> bool:
     """Whether `data` is plainly not text: a known signature, or too many control bytes without a byte-order mark."""
-    if data.startswith(_SIGNATURES):
+    if _signed(data):
         return True
     if data.startswith(tuple(mark for mark, _ in _MARKS)) or _unmarked_utf16(data) is not None:
         return False
     sample = data[:_SAMPLE]
     odd = len(sample) - len(sample.translate(None, _ODD_BYTES))
     return odd > _MOST_ODD * len(sample)
+
+
+def _signed(data: bytes) -> bool:
+    if not data.startswith(_WORDS):
+        return data.startswith(_SIGNATURES)
+    behind = data[:_BEHIND]
+    return data.startswith(b"%PDF-") or len(behind.translate(None, _ODD_BYTES)) < len(behind)
 
 
 def decode(data: bytes, declared: str | None = None) -> Decoded:
@@ -126,7 +127,7 @@ def decode(data: bytes, declared: str | None = None) -> Decoded:
     Raises UnsupportedFormatError for binary data and for bytes no encoding explains, LoadError when the bytes
     contradict their byte-order mark.
     """
-    if data.startswith(_SIGNATURES):
+    if _signed(data):
         raise UnsupportedFormatError("the file is binary, not text")
     marked = _by_mark(data)
     if marked is not None:

@@ -34,7 +34,8 @@ _DELIMITERS = "\t|;,"
 _SAMPLE = 1 << 16  #: characters that the delimiter is found in
 _SAMPLE_RECORDS = 200
 _AGREEMENT = 0.9  #: share of records with the same number of cells that settles the delimiter
-_MOST_LINES = 100  #: of one cell; more, and a quote was never closed
+_MOST_LINES = 100  #: of one record, in a file of which a quote was never closed; a hundred times as many in others
+_LARGEST_CELL = 16 << 20  #: characters
 _TITLES = 10  #: lines above the header at most
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\n', re.IGNORECASE)
 
@@ -210,13 +211,18 @@ def _columns(records: Sequence[list[str]]) -> tuple[int, float]:
 
 def _records(text: str, delimiter: str, quoted: bool) -> Iterator[list[str]]:
     """The records of `text` that hold anything."""
-    if quoted:
-        reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t")
-    else:
-        reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, quoting=csv.QUOTE_NONE)
+    if not quoted:
+        for each in StringIO(text):
+            if not each.isspace():
+                yield each.rstrip("\n").split(delimiter)
+        return
+    if csv.field_size_limit() < _LARGEST_CELL:
+        csv.field_size_limit(_LARGEST_CELL)  # for the whole process: cells that hold a document are no mistake
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=delimiter != "\t")
+    most = _MOST_LINES if text.count('"') % 2 else 100 * _MOST_LINES
     line = 0
     for record in reader:
-        if quoted and reader.line_num - line > _MOST_LINES:
+        if reader.line_num - line > most:
             raise _UnbalancedError
         line = reader.line_num
         if any(cell and not cell.isspace() for cell in record):

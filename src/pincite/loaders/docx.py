@@ -7,22 +7,18 @@ list numbers, text boxes, notes or tracked changes, so that all of this would ha
 from __future__ import annotations
 
 import re
-import struct
-import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import BytesIO
-from typing import Any, Literal, TypeAlias
+from typing import Literal
 
-from lxml import etree
-
-from pincite.errors import EncryptedError, LoadError, NoTextError
+from pincite.errors import LoadError, NoTextError
+from pincite.loaders.chart_data import read_chart
 from pincite.loaders.clean import clean, collapse, loss_warnings
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.loaders.numbering import ordinal
+from pincite.loaders.office_package import DAMAGE, Element, Package, attribute, child, local, refuse
 from pincite.protocols import Source
-from pincite.types import Document, Heading, MetadataValue
+from pincite.types import Document, Heading
 
 __all__ = ["DocxLoader"]
 
@@ -31,10 +27,8 @@ def _names(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_Element: TypeAlias = Any  # lxml ships no types
 Kind = Literal["text", "item", "row"]
 
-_LARGEST_PART = 256 << 20  #: bytes of one unpacked part; more is a bomb, not a document
 _HEADING_NAME = re.compile(r"heading ([1-9])", re.IGNORECASE)
 # Containers without a meaning of their own. Their local names are the same in the strict and transitional variants.
 _WRAPPERS = _names("sdt sdtContent customXml smartTag ins moveTo hyperlink fldSimple dir bdo body")
@@ -58,7 +52,7 @@ class DocxLoader:
     " | ". Automatic list and heading numbers, which the file does not spell out, are worked out and written, since
     that is how people cite a clause. Inserted text of tracked changes is read, deleted text is not. Foot- and endnotes
     follow the body, each behind the mark "[^1]" that stands where it is referred to. Headers, footers and comments
-    are left out. Hidden text is left out and counted in a warning.
+    are left out. Hidden text is left out and counted in a warning. Of a chart its titles and its data are read.
 
     Headings come from the style's name ("heading 1" whatever the language of the program, "Title") or from the
     outline level of style or paragraph. The title is the document's own property, or the first Title paragraph, or the
@@ -78,25 +72,8 @@ class DocxLoader:
             reader = _Reader(package)
             reader.read()
             metadata, title = package.properties()
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            struct.error,
-            etree.LxmlError,
-            KeyError,
-            ValueError,
-            EOFError,
-            OSError,
-            OverflowError,
-            NotImplementedError,
-            RecursionError,
-            MemoryError,
-        ) as error:
-            if isinstance(error, LoadError):
-                raise
-            raise LoadError(f"the Word document is damaged: {error}") from error
-        except RuntimeError as error:  # how zipfile says that a member has a password
-            raise EncryptedError("the Word document is encrypted: a password is needed to open it") from error
+        except DAMAGE as error:
+            refuse(error, "Word document")
         text = "".join(reader.parts)
         if not text.strip():
             raise NoTextError("the Word document holds no text")
@@ -124,60 +101,25 @@ class _Package:
     """The parts of the file that are wanted, each unpacked and parsed when asked for."""
 
     def __init__(self, data: bytes) -> None:
-        if data.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
-            # A protected document is an old-style container with the real one inside.
-            if "EncryptedPackage".encode("utf-16-le") in data:
-                raise EncryptedError("the Word document is encrypted: a password is needed to open it")
-            raise LoadError("the file is in the old binary Word format; save it as .docx")
-        self._zip = zipfile.ZipFile(BytesIO(data))
-        self._names = {name.lstrip("/").lower(): name for name in self._zip.namelist()}
-        self._main = self._find_main()
+        self._parts = Package(data, "Word document")
+        self._main = self._parts.main("word/document.xml")
+        self.properties = self._parts.properties
 
-    def main(self) -> _Element:
-        root = self._parse(self._main)
+    def main(self) -> Element:
+        root = self._parts.xml(self._main)
         if root is None:
             raise LoadError("the file holds no Word document")
         return root
 
-    def beside(self, name: str) -> _Element | None:
+    def beside(self, name: str) -> Element | None:
         """A part in the folder of the main one; None if there is none."""
         folder = self._main.rpartition("/")[0]
-        return self._parse(f"{folder}/{name}" if folder else name)
+        return self._parts.xml(f"{folder}/{name}" if folder else name)
 
-    def properties(self) -> tuple[dict[str, MetadataValue], str]:
-        """Metadata and title that the document states."""
-        root = self._parse("docProps/core.xml")
-        found: dict[str, str] = {}
-        for element in root if root is not None else ():
-            value = collapse(clean("".join(element.itertext())).text)
-            if value:
-                found.setdefault(_local(element), value)
-        names = {"creator": "author", "subject": "subject", "keywords": "keywords", "language": "language"}
-        metadata: dict[str, MetadataValue] = {names[key]: found[key] for key in names if key in found}
-        if re.match(r"\d{4}-\d\d-\d\d", found.get("created", "")):
-            metadata["created"] = found["created"][:10]
-        title = found.get("title", "")
-        return metadata, "" if title.lower() in ("word document", "document", "untitled") else title
-
-    def _find_main(self) -> str:
-        # Nearly always word/document.xml; the relationships say so when it is not.
-        relations = self._parse("_rels/.rels")
-        for relation in relations if relations is not None else ():
-            if str(relation.get("Type", "")).endswith("/officeDocument"):
-                return str(relation.get("Target", "")).lstrip("/")
-        return "word/document.xml"
-
-    def _parse(self, name: str) -> _Element | None:
-        real = self._names.get(name.lower())
-        if real is None:
-            return None
-        with self._zip.open(real) as part:
-            data = part.read(_LARGEST_PART + 1)
-        if len(data) > _LARGEST_PART:
-            raise LoadError(f"the Word document unpacks to more than {_LARGEST_PART >> 20} MB")
-        # Entities are how an XML file reads other files or grows without bound; Word writes none.
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-        return etree.fromstring(data, parser)
+    def chart(self, reference: str) -> Element | None:
+        """The chart that the body refers to; None if there is none."""
+        _, part = self._parts.relations(self._main).get(reference, ("", ""))
+        return self._parts.spare_xml(part) if part else None
 
 
 @dataclass(slots=True)
@@ -202,31 +144,31 @@ class _Paragraph:
     kind: Kind = "text"
     level: int = 0  #: of a heading, from 1
     is_title: bool = False
-    boxes: list[_Element] = field(default_factory=list)
+    boxes: list[Element] = field(default_factory=list)
 
 
 class _Numbering:
     """List numbers: the file stores which list a paragraph is in, not its number."""
 
-    def __init__(self, root: _Element | None) -> None:
+    def __init__(self, root: Element | None) -> None:
         self._levels: dict[str, dict[int, _Level]] = {}
         self._lists: dict[str, str] = {}
         self._starts: dict[tuple[str, int], int] = {}
         self._counts: dict[str, dict[int, int]] = {}
         self._begun: set[tuple[str, int]] = set()
         for element in root if root is not None else ():
-            if _local(element) == "abstractNum":
-                levels = (child for child in element if _local(child) == "lvl")
-                self._levels[_get(element, "abstractNumId")] = {
-                    _number(_get(lvl, "ilvl")): _level(lvl) for lvl in levels
+            if local(element) == "abstractNum":
+                levels = (each for each in element if local(each) == "lvl")
+                self._levels[attribute(element, "abstractNumId")] = {
+                    _number(attribute(lvl, "ilvl")): _level(lvl) for lvl in levels
                 }
-            elif _local(element) == "num":
-                name = _get(element, "numId")
+            elif local(element) == "num":
+                name = attribute(element, "numId")
                 self._lists[name] = _value(element, "abstractNumId")
                 for override in element:
-                    start = _child(override, "startOverride")
+                    start = child(override, "startOverride")
                     if start is not None:
-                        self._starts[name, _number(_get(override, "ilvl"))] = _number(_get(start, "val"))
+                        self._starts[name, _number(attribute(override, "ilvl"))] = _number(attribute(start, "val"))
 
     def next(self, name: str, depth: int) -> str:
         """The marker of the next item of list `name` at `depth`; "" when it has none."""
@@ -257,13 +199,13 @@ class _Numbering:
         return re.sub(r"%([1-9])", written, level.pattern).strip()
 
 
-def _level(element: _Element) -> _Level:
+def _level(element: Element) -> _Level:
     start = _value(element, "start")
     return _Level(
         style=_value(element, "numFmt") or "decimal",
         pattern=_value(element, "lvlText"),
         start=_number(start) if start else 1,
-        legal=_child(element, "isLgl") is not None,
+        legal=child(element, "isLgl") is not None,
     )
 
 
@@ -288,22 +230,22 @@ class _Reader:
         self._blocks(self._package.main())
         self._write_notes()
 
-    def _read_styles(self, root: _Element | None) -> None:
+    def _read_styles(self, root: Element | None) -> None:
         for element in root if root is not None else ():
-            if _local(element) != "style" or _get(element, "type") not in ("paragraph", ""):
+            if local(element) != "style" or attribute(element, "type") not in ("paragraph", ""):
                 continue
             style = _Style(_value(element, "name"), _value(element, "basedOn"))
-            properties = _child(element, "pPr")
+            properties = child(element, "pPr")
             if properties is not None:
                 style.outline = _outline(properties)
                 style.number = _list_of(properties)
-            self._styles[_get(element, "styleId")] = style
-            if _get(element, "default") in ("1", "true", "on"):
-                self._default_style = _get(element, "styleId")
+            self._styles[attribute(element, "styleId")] = style
+            if attribute(element, "default") in ("1", "true", "on"):
+                self._default_style = attribute(element, "styleId")
 
-    def _blocks(self, parent: _Element) -> None:
+    def _blocks(self, parent: Element) -> None:
         for element in parent:
-            tag = _local(element)
+            tag = local(element)
             if tag == "p":
                 self._write(self._paragraph(element))
             elif tag == "tbl":
@@ -315,7 +257,7 @@ class _Reader:
             elif tag in _WRAPPERS:
                 self._blocks(element)
 
-    def _table(self, table: _Element) -> None:
+    def _table(self, table: Element) -> None:
         rows = list(_inside(table, "tr"))
         cells = [list(_inside(row, "tc")) for row in rows]
         if all(len(row) <= 1 for row in cells):
@@ -326,8 +268,8 @@ class _Reader:
             return
         first = True
         for row, columns in zip(rows, cells, strict=True):
-            properties = _child(row, "trPr")
-            if properties is not None and _child(properties, "del") is not None:
+            properties = child(row, "trPr")
+            if properties is not None and child(properties, "del") is not None:
                 continue
             texts = [collapse(" ".join(self._cell(cell))) for cell in columns]
             if any(texts):
@@ -335,10 +277,10 @@ class _Reader:
                 first = False
         self._last = "text"
 
-    def _cell(self, parent: _Element) -> Iterator[str]:
+    def _cell(self, parent: Element) -> Iterator[str]:
         """The texts inside a cell, tables within it included."""
         for element in parent:
-            tag = _local(element)
+            tag = local(element)
             if tag == "p":
                 paragraph = self._paragraph(element)
                 yield paragraph.text
@@ -349,9 +291,9 @@ class _Reader:
             elif tag in _WRAPPERS or tag in ("tbl", "tr", "tc"):
                 yield from self._cell(element)
 
-    def _paragraph(self, element: _Element) -> _Paragraph:
+    def _paragraph(self, element: Element) -> _Paragraph:
         paragraph = _Paragraph()
-        properties = _child(element, "pPr")
+        properties = child(element, "pPr")
         pieces: list[str] = []
         self._inline(element, pieces, paragraph.boxes)
         cleaned = clean("".join(pieces))
@@ -386,9 +328,9 @@ class _Reader:
             yield self._styles[name]
             name = self._styles[name].based_on
 
-    def _inline(self, parent: _Element, pieces: list[str], boxes: list[_Element]) -> None:
+    def _inline(self, parent: Element, pieces: list[str], boxes: list[Element]) -> None:
         for element in parent:
-            tag = _local(element)
+            tag = local(element)
             if tag == "t":
                 pieces.append(element.text or "")
             elif tag in ("tab", "ptab"):
@@ -400,14 +342,14 @@ class _Reader:
             elif tag == "sym":
                 pieces.append(_symbol(element))
             elif tag in ("footnoteReference", "endnoteReference"):
-                self._notes.append((tag.removesuffix("Reference"), _get(element, "id")))
+                self._notes.append((tag.removesuffix("Reference"), attribute(element, "id")))
                 pieces.append(f"[^{len(self._notes)}]")
-            elif tag == "txbxContent":
+            elif tag in ("txbxContent", "chart"):
                 boxes.append(element)
             elif tag == "AlternateContent":
                 self._inline(_chosen(element), pieces, boxes)
             elif tag == "r" and _is_hidden(element):
-                self.hidden += bool("".join(text.text or "" for text in element if _local(text) == "t").strip())
+                self.hidden += bool("".join(text.text or "" for text in element if local(text) == "t").strip())
             elif tag not in _GONE:
                 self._inline(element, pieces, boxes)
 
@@ -425,14 +367,25 @@ class _Reader:
             if paragraph.is_title and not self.title:
                 self.title = collapse(text)
         for box in paragraph.boxes:
-            self._blocks(box)
+            if local(box) == "chart":
+                self._chart(box)
+            else:
+                self._blocks(box)
+
+    def _chart(self, element: Element) -> None:
+        titles, rows = read_chart(self._package.chart(attribute(element, "id")))
+        for title in titles:
+            self._write(_Paragraph(title))
+        for i, row in enumerate(rows):
+            self._write(_Paragraph(" | ".join(row).strip(), "row"), fresh=i == 0)
+        self._last = "text"
 
     def _write_notes(self) -> None:
-        known: dict[tuple[str, str], _Element] = {}
+        known: dict[tuple[str, str], Element] = {}
         for part in sorted({part for part, _ in self._notes}):
             root = self._package.beside(f"{part}s.xml")
             for note in root if root is not None else ():
-                known[part, _get(note, "id")] = note
+                known[part, attribute(note, "id")] = note
         # A note may hold a mark of its own only in a damaged file: the list is taken as it is now.
         for mark, reference in enumerate(tuple(self._notes), 1):
             if reference in known:
@@ -441,7 +394,7 @@ class _Reader:
                     self._write(_Paragraph(f"[^{mark}]: {body}"))
 
 
-def _heading_level(properties: _Element | None, chain: list[_Style]) -> int:
+def _heading_level(properties: Element | None, chain: list[_Style]) -> int:
     """The heading level of a paragraph, from 1; 0 for body text."""
     direct = _outline(properties) if properties is not None else None
     if direct is not None:
@@ -457,45 +410,26 @@ def _heading_level(properties: _Element | None, chain: list[_Style]) -> int:
     return 0
 
 
-def _local(element: _Element) -> str:
-    tag = element.tag
-    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
+def _value(element: Element, name: str) -> str:
+    found = child(element, name)
+    return "" if found is None else attribute(found, "val")
 
 
-def _get(element: _Element, name: str) -> str:
-    """An attribute by its local name."""
-    for key, value in element.attrib.items():
-        if key.rpartition("}")[2] == name:
-            return str(value)
-    return ""
-
-
-def _child(element: _Element, name: str) -> _Element | None:
-    return next((child for child in element if _local(child) == name), None)
-
-
-def _value(element: _Element, name: str) -> str:
-    child = _child(element, name)
-    if child is None:
-        return ""
-    return _get(child, "val")
-
-
-def _inside(element: _Element, name: str) -> Iterator[_Element]:
+def _inside(element: Element, name: str) -> Iterator[Element]:
     """The children called `name`, also those inside containers."""
-    for child in element:
-        tag = _local(child)
+    for each in element:
+        tag = local(each)
         if tag == name:
-            yield child
+            yield each
         elif tag in _WRAPPERS:
-            yield from _inside(child, name)
+            yield from _inside(each, name)
 
 
-def _chosen(alternatives: _Element) -> _Element:
+def _chosen(alternatives: Element) -> Element:
     """The first alternative with text in it: the same text box is stored once for each generation of Word."""
-    options = [child for child in alternatives if _local(child) in ("Choice", "Fallback")]
+    options = [each for each in alternatives if local(each) in ("Choice", "Fallback")]
     for option in options:
-        if any(_local(element) == "t" and (element.text or "").strip() for element in option.iter()):
+        if any(local(element) == "t" and (element.text or "").strip() for element in option.iter()):
             return option
     return options[0] if options else ()
 
@@ -504,26 +438,26 @@ def _number(text: str) -> int:
     return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else 0
 
 
-def _outline(properties: _Element) -> int | None:
+def _outline(properties: Element) -> int | None:
     text = _value(properties, "outlineLvl")
     return _number(text) if text else None
 
 
-def _list_of(properties: _Element) -> tuple[str, int] | None:
-    element = _child(properties, "numPr")
+def _list_of(properties: Element) -> tuple[str, int] | None:
+    element = child(properties, "numPr")
     if element is None:
         return None
     return _value(element, "numId"), _number(_value(element, "ilvl"))
 
 
-def _symbol(element: _Element) -> str:
+def _symbol(element: Element) -> str:
     # Symbol fonts keep their signs in the private area, where only the font says what they are.
-    text = _get(element, "char")
+    text = attribute(element, "char")
     code = int(text, 16) if re.fullmatch(r"[0-9A-Fa-f]{1,5}", text) else 0
     return "" if code == 0 or 0xE000 <= code <= 0xF8FF or 0xD800 <= code <= 0xDFFF else chr(code)
 
 
-def _is_hidden(run: _Element) -> bool:
-    properties = _child(run, "rPr")
-    vanish = _child(properties, "vanish") if properties is not None else None
-    return vanish is not None and _get(vanish, "val") not in ("0", "false", "off")
+def _is_hidden(run: Element) -> bool:
+    properties = child(run, "rPr")
+    vanish = child(properties, "vanish") if properties is not None else None
+    return vanish is not None and attribute(vanish, "val") not in ("0", "false", "off")

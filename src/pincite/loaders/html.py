@@ -16,8 +16,9 @@ class HtmlLoader:
     """Reads HTML as a reader sees it, in linear time.
 
     Blocks stand on lines of their own, paragraphs are set off by a blank line, list items begin with "- " or their
-    number, a table row is one line with cells joined by " | ", ``pre`` keeps its lines. ``main`` or the ``article``
-    elements are taken alone when they hold at least half of the text; otherwise the whole body is.
+    number, a table row is one line with cells joined by " | ", ``pre`` keeps its lines. A cell that spans rows is
+    written in each of them, one that spans columns is followed by empty ones. ``main`` or the ``article`` elements are
+    taken alone when they hold at least half of the text; otherwise the whole body is.
 
     Left out: scripts, styles, form controls, navigation, and headers, footers and asides of the page as a whole (those
     of an article stay, and so does a header with the page's ``h1``). Elements that are hidden (``hidden``,

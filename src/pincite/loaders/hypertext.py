@@ -14,6 +14,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from pincite.errors import LoadError
 from pincite.loaders.clean import clean, collapse
 from pincite.loaders.decode import Decoded, decode
+from pincite.loaders.hypertext_writer import HypertextWriter
 from pincite.loaders.numbering import ordinal
 from pincite.types import Heading, MetadataValue
 
@@ -62,6 +63,9 @@ _SELF_CLOSED = re.compile(r"<([A-Za-z][\w:.-]*)(?=[\s/])([^<>]*)/>")
 _FORMATTING = _names("a b big code em font i nobr s small strike strong tt u")
 _MOST_WORK = 100_000_000
 _MOST_COPIES = 5_000_000
+_MOST_ROWS, _MOST_COLUMNS = 1000, 50  #: that one cell is believed to span
+_MOST_REPEATED = 5_000_000  #: characters of a page that are written again
+_REPEATED = 120  #: characters of a cell that is written in every row it spans; a longer one stands in its first
 _MOST = 0.5  #: share of the page's text that its main part must hold to be taken alone
 
 
@@ -101,7 +105,7 @@ def read_hypertext(source: str, *, whole: bool = False) -> Hypertext:
             html = _SELF_CLOSED.sub(_closed, html)
         _check_nesting(html)
         page = LexborHTMLParser(html)
-        writer = _Writer(cleaned.controls, cleaned.invisible)
+        writer = HypertextWriter(cleaned.controls, cleaned.invisible)
         _write_page(page, writer, whole)
         metadata = _metadata(page)
         title = collapse(_first_text(page, "title"))
@@ -136,109 +140,6 @@ def _metadata(page: LexborHTMLParser) -> dict[str, MetadataValue]:
         if key in ("author", "description") and value:
             found.setdefault(key, value)
     return found
-
-
-class _Writer:
-    """Collects text with pending white space, so that every offset it gives out is that of a character written."""
-
-    def __init__(self, controls: int, invisible: int) -> None:
-        self.controls = controls
-        self.invisible = invisible
-        self.hidden = 0  #: hidden elements that held text
-        self.headings: list[tuple[int, int, int]] = []  #: level, start, end
-        self.anchors: dict[str, int] = {}
-        self.cells = 0  #: depth of table cells, in which line ends become spaces
-        self._parts: list[str] = []
-        self._length = 0
-        self._breaks = 0  # line ends owed
-        self._space = False  # a space owed
-        self._held = ""  # white space owed from verbatim text
-        self._marker = ""  # list marker owed
-        self._heading: tuple[int, int] | None = None  # level and start of the open one; -1 before its first character
-        self._anchors: list[str] = []  # names of what is written next
-
-    def text(self) -> str:
-        return "".join(self._parts)
-
-    def line_break(self, count: int, more: int = 0) -> None:
-        """Owe `count` line ends, or `more` than are owed already, and at most two."""
-        if self.cells:
-            self._space = True
-        elif not self._marker:
-            self._breaks = min(2, max(self._breaks + more, count))
-            self._space, self._held = False, ""
-
-    def anchor(self, name: str) -> None:
-        self._anchors.append(name)
-
-    def mark_item(self, marker: str) -> None:
-        # A number with another inside it and nothing between stand on one line; a bullet says nothing there.
-        outer = "" if self._marker.strip() in ("", "-") else self._marker
-        self._marker = outer + (marker.lstrip() if outer else marker)
-
-    def forget_item(self) -> None:
-        self._marker = ""
-
-    def flow(self, text: str) -> None:
-        """Write text in which white space only separates words."""
-        words = text.split()
-        if not words:
-            self._space = self._space or bool(text)
-            return
-        self._space = self._space or text[0].isspace()
-        self._put(" ".join(words))
-        self._space = text[-1].isspace()
-
-    def verbatim(self, text: str) -> None:
-        """Write text whose lines are kept. White space at its end waits for what follows, or is dropped."""
-        body = text.rstrip()
-        if body:
-            self._put(body)
-        self._held += text[len(body) :]
-
-    def separate(self) -> None:
-        """Begin another cell of a row."""
-        self._space = True
-        self._put("|")
-        self._space = True
-
-    def raise_number(self) -> None:
-        """Begin a superscript: between digits it is written "^", so that ten squared is not one hundred and two."""
-        if self._parts and self._parts[-1][-1].isdigit() and not (self._space or self._breaks or self._held):
-            self._put("^")
-
-    def open_heading(self, level: int) -> None:
-        self.close_heading()
-        self._heading = (level, -1)
-
-    def close_heading(self) -> None:
-        """End the open heading, if there is one, at the last character written."""
-        if self._heading is not None and self._heading[1] >= 0:
-            self.headings.append((*self._heading, self._length))
-        self._heading = None
-
-    def cut_heading(self) -> None:
-        """End the open heading if it has words already: a paragraph may hold them, a second one is not part of it."""
-        if self._heading is not None and self._heading[1] >= 0:
-            self.close_heading()
-
-    def _put(self, text: str) -> None:
-        if self._breaks or not self._parts:
-            owed = "\n" * self._breaks if self._parts else ""
-            owed += self._held[self._held.rfind("\n") + 1 :]
-        else:
-            owed = self._held or " " * self._space
-        lead = owed + self._marker
-        start = self._length + len(lead)
-        if self._heading is not None and self._heading[1] < 0:
-            self._heading = (self._heading[0], start)
-        if self._anchors:
-            for name in self._anchors:
-                self.anchors.setdefault(name, start)
-            self._anchors.clear()
-        self._breaks, self._space, self._held, self._marker = 0, False, "", ""
-        self._parts.append(lead + text)
-        self._length = start + len(text)
 
 
 class _Visitor:
@@ -398,6 +299,16 @@ class _Survey(_Visitor):
 
 
 @dataclass(slots=True)
+class _Grid:
+    """A table whose rows are being written: cells that span columns or rows keep the others below their names."""
+
+    column: int = 0
+    marks: int = 0  #: separators written in this row
+    spans: dict[int, tuple[int, int, str]] = field(default_factory=dict)  #: column → rows to come, width, text
+    open: list[tuple[int, int, int]] = field(default_factory=list)  #: of the open cells: part, rows, width
+
+
+@dataclass(slots=True)
 class _List:
     """A list whose items are being written."""
 
@@ -409,13 +320,12 @@ class _List:
 class _Scribe(_Visitor):
     """Writes what is shown."""
 
-    def __init__(self, writer: _Writer, layout_tables: set[int], whole: bool) -> None:
+    def __init__(self, writer: HypertextWriter, layout_tables: set[int], whole: bool) -> None:
         self._writer = writer
         self._layout_tables = layout_tables
         self._eyes = _Eyes(whole)
         self._lists: list[_List] = []
-        self._tables: list[bool] = []  # of the open tables: whether its rows are lines
-        self._row_cells = 0
+        self._tables: list[_Grid | None] = []  # the open tables; None for one whose rows are no lines
         self._verbatim = 0
 
     def enter(self, node: LexborNode, tag: str) -> bool:
@@ -436,7 +346,7 @@ class _Scribe(_Visitor):
         name = node.attributes.get("id")
         if name:
             writer.anchor(name)
-        rows = bool(self._tables) and self._tables[-1]
+        grid = self._tables[-1] if self._tables else None
         if tag in _HEADINGS:
             writer.open_heading(_HEADINGS[tag])
         elif tag in _NOT_IN_HEADINGS:
@@ -444,17 +354,22 @@ class _Scribe(_Visitor):
         if tag == "pre":
             self._verbatim += 1
         elif tag == "table":
-            self._tables.append(node.mem_id not in self._layout_tables)
-        elif tag == "tr" and rows:
-            self._row_cells = 0
+            self._tables.append(None if node.mem_id in self._layout_tables else _Grid())
+        elif tag == "tr" and grid is not None:
+            grid.column = grid.marks = 0
             if not node.text().strip():
+                for column in list(grid.spans):
+                    _carry(writer, grid, column, silent=True)
                 self._eyes.close()
                 return False
         elif tag in ("td", "th"):
-            if rows:
-                if self._row_cells:
-                    writer.separate()
-                self._row_cells += 1
+            if grid is not None:
+                while grid.column in grid.spans:
+                    _carry(writer, grid, grid.column)
+                _reach(writer, grid)
+                rowspan = min(_integer(node.attributes.get("rowspan")) or 1, _MOST_ROWS)
+                colspan = min(_integer(node.attributes.get("colspan")) or 1, _MOST_COLUMNS)
+                grid.open.append((writer.part, rowspan, max(1, colspan)))
                 writer.cells += 1
             else:
                 writer.line_break(1)
@@ -479,10 +394,20 @@ class _Scribe(_Visitor):
         elif tag == "table":
             self._tables.pop()
         elif tag in ("td", "th"):
-            if self._tables and self._tables[-1]:
+            grid = self._tables[-1] if self._tables else None
+            if grid is not None and grid.open:
                 writer.cells -= 1
+                part, rowspan, colspan = grid.open.pop()
+                if rowspan > 1 and len(grid.spans) < _MOST_COLUMNS:
+                    text = writer.since(part).strip()
+                    grid.spans[grid.column] = (rowspan - 1, colspan, text if len(text) <= _REPEATED else "")
+                grid.column += colspan
             else:
                 writer.line_break(1)
+        elif tag == "tr" and self._tables and (grid := self._tables[-1]) is not None:
+            for column in sorted(column for column in grid.spans if column >= grid.column):
+                # A cell that began in this row stands left of where the row is now.
+                _carry(writer, grid, column)
         elif tag in ("ul", "ol", "menu"):
             self._lists.pop()
         elif tag == "li":
@@ -513,6 +438,27 @@ class _Scribe(_Visitor):
             numbering.number = value
         self._writer.mark_item(f"{indent}{ordinal(numbering.number, numbering.style)}. ")
         numbering.number += 1
+
+
+def _reach(writer: HypertextWriter, grid: _Grid) -> None:
+    while grid.marks < grid.column:
+        writer.separate()
+        grid.marks += 1
+
+
+def _carry(writer: HypertextWriter, grid: _Grid, column: int, *, silent: bool = False) -> None:
+    """Write the cell of an earlier row that reaches into this one at `column`; `silent`: this row is not written."""
+    rows, width, text = grid.spans.pop(column)
+    if rows > 1:
+        grid.spans[column] = (rows - 1, width, text)
+    grid.column = column
+    if text and not silent and writer.repeated < _MOST_REPEATED:
+        writer.repeated += len(text) + 3 * (column - grid.marks)
+        _reach(writer, grid)
+        writer.cells += 1
+        writer.flow(text)
+        writer.cells -= 1
+    grid.column += width
 
 
 def _list_of(node: LexborNode, tag: str) -> _List:
@@ -554,7 +500,7 @@ def _check_nesting(html: str) -> None:
             raise LoadError("the page nests its elements too deeply to be read")
 
 
-def _write_page(page: LexborHTMLParser, writer: _Writer, whole: bool) -> None:
+def _write_page(page: LexborHTMLParser, writer: HypertextWriter, whole: bool) -> None:
     body = page.body
     if body is None:
         return

@@ -34,8 +34,9 @@ from pincite.loaders.clean import clean, collapse, loss_warnings
 from pincite.loaders.decode import decode
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.loaders.parts import Names, skipped
+from pincite.loaders.writer import TextWriter
 from pincite.protocols import Source
-from pincite.types import Document, FileOutcome, Heading, MetadataValue
+from pincite.types import Document, FileOutcome, MetadataValue
 
 __all__ = ["TEXT_FIELDS", "JsonLinesLoader", "JsonLoader"]
 
@@ -148,7 +149,7 @@ class JsonLoader:
                 doubt = f"the file is not valid JSON and is read as it stands: {collapse(str(error))}"
         except RecursionError:
             value, doubt = None, "the file nests too deeply to be read as JSON and is read as it stands"
-        writer = _Writer()
+        writer = TextWriter()
         title = ""
         if not doubt:
             title = self._write(writer, value)
@@ -157,13 +158,12 @@ class JsonLoader:
                     "the names in the file are repeated too often to write them at every value: it is read as it stands"
                 )
         if doubt:
-            writer = _Writer()
+            writer = TextWriter()
             writer.write(cleaned.text)
-        text = "".join(writer.parts)
+        text = writer.text
         if not text.strip():
             raise NoTextError("the file holds no text")
         metadata: dict[str, MetadataValue] = {"encoding": decoded.encoding} if decoded.detected else {}
-        controls, invisible = cleaned.controls + writer.controls, cleaned.invisible + writer.invisible
         return Document(
             id=document_id(source.uri),
             text=text,
@@ -175,13 +175,14 @@ class JsonLoader:
             headings=tuple(writer.headings),
             warnings=(
                 *decoded.warnings,
-                *loss_warnings(controls, invisible),
+                *loss_warnings(cleaned.controls, cleaned.invisible),
+                *writer.losses(),
                 *duplicates.warnings(),
                 *((doubt,) if doubt else ()),
             ),
         )
 
-    def _write(self, writer: _Writer, value: _Value) -> str:
+    def _write(self, writer: TextWriter, value: _Value) -> str:
         """Write `value`, and say what it is called."""
         title = ""
         records = _records(value)
@@ -292,7 +293,7 @@ def _document(uri: str, name: str, value: _Value, fields: _Fields, line: bytes, 
     texts = _texts(record.get(fields.text)) if fields.text else ""
     title = _shown(record[fields.title]) if fields.title and _scalar(record.get(fields.title)) else ""
     metadata: dict[str, MetadataValue] = {}
-    writer = _Writer()
+    writer = TextWriter()
     rest: _Value = value
     if texts.strip():
         writer.write(texts.strip("\n"))
@@ -309,7 +310,7 @@ def _document(uri: str, name: str, value: _Value, fields: _Fields, line: bytes, 
         writer.write(text, close=i > 0)
         if writer.length > _LARGEST_OUTPUT * len(line) + 10_000:
             raise LoadError("the record repeats its names too often to be written")
-    text = "".join(writer.parts)
+    text = writer.text
     if not text.strip():
         raise NoTextError("the record holds no text")
     return Document(
@@ -320,33 +321,8 @@ def _document(uri: str, name: str, value: _Value, fields: _Fields, line: bytes, 
         media_type="application/json",
         content_hash=content_hash(line),
         metadata={key: item for key, item in metadata.items() if key and item != ""},
-        warnings=(*warnings, *loss_warnings(writer.controls, writer.invisible)),
+        warnings=(*warnings, *writer.losses()),
     )
-
-
-class _Writer:
-    """Collects paragraphs and headings of a text."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.length = 0
-        self.headings: list[Heading] = []
-        self.controls = self.invisible = 0
-
-    def write(self, text: str, *, close: bool = False, level: int = 0) -> None:
-        """Write a paragraph; `close`: on the next line, without a blank one. `level`: it is a heading."""
-        cleaned = clean(text)
-        self.controls += cleaned.controls
-        self.invisible += cleaned.invisible
-        text = cleaned.text.rstrip()
-        if not text.strip():
-            return
-        lead = ("\n" if close else "\n\n") if self.parts else ""
-        start = self.length + len(lead)
-        self.parts.append(lead + text)
-        self.length = start + len(text)
-        if level:
-            self.headings.append(Heading(level, collapse(text), start, self.length))
 
 
 def _lines_of(text: str, duplicates: _Duplicates) -> list[_Value] | None:
@@ -414,7 +390,7 @@ def _called(keys: dict[str, float] | set[str], name: str) -> Iterator[str]:
     return (key for key in keys if re.sub(r"[\s_-]", "", key).lower() == squeezed)
 
 
-def _write_records(writer: _Writer, records: Sequence[_Record], fields: _Fields) -> None:
+def _write_records(writer: TextWriter, records: Sequence[_Record], fields: _Fields) -> None:
     chapter = ""
     for record in records:
         now = _heading(record, fields.chapter_number, fields.chapter)

@@ -13,7 +13,7 @@ __all__ = ["MailLoader"]
 
 
 class MailLoader:
-    """Reads a message; its address is ``FILE#message``.
+    """Reads a message; its address is the file's own.
 
     The text begins with From, To, Cc, Date and Subject, each on a line. The body follows: the plain text, or where
     there is none the HTML; replies that it quotes stay. The headers are metadata as well: from, to, cc, subject,
@@ -37,7 +37,7 @@ class MailLoader:
         no message.
         """
         letter = parse_letter(source.data)
-        yield document_of(letter, f"{source.uri}#message", source.data)
+        yield document_of(letter, source.uri, source.data)
         if self._loaders is None:
             return
         loaders, names = self._loaders(), Names(source.uri)

@@ -20,6 +20,10 @@ __all__ = ["MarkdownLoader"]
 _KEY = re.compile(r"([A-Za-z_][\w .-]*?)\s*:(?:\s+(.*))?")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 _FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+")
+# A value in quotes, and a comment behind it.
+_QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')\s*(?:#.*)?""")
+_ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,"'][^,]*)\s*(?:,|$)""")
+_NOTHING = frozenset({"", "~", "null", "[]"})
 
 
 class MarkdownLoader:
@@ -30,9 +34,9 @@ class MarkdownLoader:
     underline, which belong to it and to no chunk before it; its `text` does not.
 
     YAML front matter is taken out of the text, because what stays in is searched and cited, and put into the
-    metadata: ``key: value`` pairs with plain values and lists of plain values (joined with ", "). Other keys are
-    left out with a warning. The title is the front matter's ``title``, or the first heading of level 1, or the first
-    heading, or the file's name.
+    metadata: ``key: value`` pairs with plain values and lists of plain values (joined with ", "). A date stays as it is
+    written, and a key without a value (``null``, ``[]``) is none. Other keys are left out with a warning. The title is
+    the front matter's ``title``, or the first heading of level 1, or the first heading, or the file's name.
     """
 
     name = "markdown"
@@ -119,13 +123,15 @@ def _front_matter(text: str) -> tuple[dict[str, MetadataValue], str, tuple[str, 
         if match is not None:
             key = match[1]
             value = (match[2] or "").strip()
+            if value.startswith("#"):
+                value = ""
             if value[:1] in ("|", ">", "&", "*", "!", "{"):
                 nested[key] = None
-            elif value:
+            elif value and value.split(" #", 1)[0].rstrip().lower() not in _NOTHING:
                 metadata[key] = _scalar(value)
         elif not key:
             return {}, text, ()
-        elif bare.startswith("- ") and key not in metadata and key not in nested and ": " not in bare:
+        elif bare.startswith("- ") and key not in metadata and key not in nested and _is_plain(bare[2:].strip()):
             items.setdefault(key, []).append(str(_scalar(bare[2:].strip())))
         elif line[0].isspace() or bare.startswith("-"):
             nested[key] = None
@@ -140,12 +146,19 @@ def _front_matter(text: str) -> tuple[dict[str, MetadataValue], str, tuple[str, 
     return metadata, "\n".join(lines[close + 1 :]).lstrip("\n"), warnings
 
 
+def _is_plain(item: str) -> bool:
+    return _QUOTED.fullmatch(item) is not None or ": " not in item
+
+
 def _scalar(value: str) -> MetadataValue:
-    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1]
+    quoted = _QUOTED.fullmatch(value)
+    if quoted is not None:
+        if quoted[1] is not None:
+            return re.sub(r"\\(.)", r"\1", quoted[1])
+        return quoted[2].replace("''", "'")
     value = value.split(" #", 1)[0].rstrip()
     if value.startswith("[") and value.endswith("]"):
-        return ", ".join(str(_scalar(part.strip())) for part in value[1:-1].split(",") if part.strip())
+        return ", ".join(str(_scalar(item.strip())) for item in _ITEM.findall(value[1:-1]) if item.strip())
     if value.lower() in ("true", "false"):
         return value.lower() == "true"
     if _INTEGER.fullmatch(value):

@@ -69,7 +69,7 @@ class PdfLoader:
         raw = scans.file
         read = read_text(raw)
         if not read.text:
-            raise NoTextError(_no_text(raw, scans, advice))
+            raise NoTextError(_no_text(raw, read, scans, advice))
         return Document(
             id=document_id(source.uri),
             text=read.text,
@@ -113,7 +113,7 @@ def _warnings(raw: RawFile, read: PdfText, scans: Scans, advice: str, version: s
         if page.fault:
             reasons.append((i, f"could not be read ({page.fault})"))
         elif not has_text:
-            reasons.append((i, _without_text(page, scans.failed.get(i, ""))))
+            reasons.append((i, _without_text(page, read.outside[i], scans.failed.get(i, ""))))
         elif i in scans.failed:
             reasons.append((i, scans.failed[i]))
         elif read.controls[i]:
@@ -126,6 +126,9 @@ def _warnings(raw: RawFile, read: PdfText, scans: Scans, advice: str, version: s
         warnings.append(f"page{plural} {pages} read by OCR (Tesseract {version}, confidence {sure:.2f})")
     if advice and any(page.images and page.readable for page in raw.pages):
         warnings.append(advice)
+    outside = sum(count for page, count in zip(read.pages, read.outside, strict=True) if page.end > page.start)
+    if outside:
+        warnings.append(f"{outside} line{'s' if outside > 1 else ''} outside of the page left out")
     if read.left_out:
         warnings.append(f"{read.left_out} running heads, feet and page numbers left out")
     if read.lost_bookmarks:
@@ -133,9 +136,11 @@ def _warnings(raw: RawFile, read: PdfText, scans: Scans, advice: str, version: s
     return (*warnings, *loss_warnings(0, read.invisible))
 
 
-def _without_text(page: RawPage, failure: str) -> str:
-    if page.outside:
-        return "no text that is shown (it lies outside of the page, or its font has no map)"
+def _without_text(page: RawPage, outside: int, failure: str) -> str:
+    if outside:
+        return "no text (all of it lies outside of the page)"
+    if page.unread and not page.images:
+        return "no text (its font has no map from glyphs to characters)"
     if page.text.strip():
         return "no text (its font has no map from glyphs to characters)"
     reason = "no text layer (image only)" if page.images else "no text"
@@ -165,7 +170,7 @@ def _title(raw: RawFile, read: PdfText) -> str:
     return read.title or (read.headings[0].text if read.headings else "")
 
 
-def _no_text(raw: RawFile, scans: Scans, advice: str) -> str:
+def _no_text(raw: RawFile, read: PdfText, scans: Scans, advice: str) -> str:
     count = len(raw.pages)
     pages = f"{count} page{'s' if count != 1 else ''}"
     if not count:
@@ -180,8 +185,10 @@ def _no_text(raw: RawFile, scans: Scans, advice: str) -> str:
             why += f"; {next(iter(scans.failed.values()))}"
         else:
             why += f"; reading those needs OCR: {advice or 'these are too small to hold text'}"
-    elif any(page.outside for page in raw.pages):
-        why = "their text lies outside of what is shown, or its font has no map to characters"
+    elif any(read.outside):
+        why = "their text lies outside of what is shown"
+    elif any(page.unread or page.text.strip() for page in raw.pages):
+        why = "their fonts have no map from glyphs to characters"
     else:
         why = "all blank"
     return f"the PDF has {pages} and none has text: {why}"

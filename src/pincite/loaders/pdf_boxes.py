@@ -61,11 +61,12 @@ def boxes(data: bytes, document: Document, start: int, end: int) -> tuple[Box, .
             if read.text[offset] == "\n":
                 last = -2
             continue
+        sideways = raw.pages[page.number - 1].turned in (90, 270)
         flat = raw.pages[page.number - 1].boxes[4 * origin : 4 * origin + 4]
         if len(flat) < 4 or (flat[2] <= flat[0] and flat[3] <= flat[1]):
             continue
         here = Box(page.number, *flat)
-        if last >= 0 and found and found[-1].page == here.page and _one_line(found[-1], here):
+        if last >= 0 and found and found[-1].page == here.page and _one_line(found[-1], here, sideways):
             before = found[-1]
             here = Box(
                 here.page,
@@ -81,20 +82,17 @@ def boxes(data: bytes, document: Document, start: int, end: int) -> tuple[Box, .
     return tuple(found)
 
 
-def _one_line(before: Box, here: Box) -> bool:
-    """Whether two characters of a text that follow one another stand in one line: side by side, or above one another
-    where the page is turned.
-    """
-    for a0, a1, b0, b1, c0, c1, d0, d1 in (
-        (before.y0, before.y1, here.y0, here.y1, before.x0, before.x1, here.x0, here.x1),
-        (before.x0, before.x1, here.x0, here.x1, before.y0, before.y1, here.y0, here.y1),
-    ):
-        overlap = min(a1, b1) - max(a0, b0)
-        size = min(a1 - a0, b1 - b0)
-        gap = max(c0, d0) - min(c1, d1)
-        if size > 0 and overlap > 0.4 * size and gap < 4 * size:
-            return True
-    return False
+def _one_line(before: Box, here: Box, sideways: bool) -> bool:
+    """Whether a character stands in the line of what is before it in the text: beside it, `sideways` above or below."""
+    if sideways:
+        overlap = min(before.x1, here.x1) - max(before.x0, here.x0)
+        size = min(before.x1 - before.x0, here.x1 - here.x0)
+        gap = max(before.y0, here.y0) - min(before.y1, here.y1)
+    else:
+        overlap = min(before.y1, here.y1) - max(before.y0, here.y0)
+        size = min(before.y1 - before.y0, here.y1 - here.y0)
+        gap = max(before.x0, here.x0) - min(before.x1, here.x1)
+    return size > 0 and overlap > 0.4 * size and gap < 4 * size
 
 
 @lru_cache(maxsize=2)

@@ -9,7 +9,7 @@ below it, and a column before the one to its right.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -22,6 +22,7 @@ _LEAST_LINES = 6  #: of a column
 _MOST_BLOCKS = 200
 _MOST_COLUMNS = 4
 _GUTTER = 7.0  #: points
+_NARROWEST = 24  #: of a column, in points
 
 
 @dataclass(slots=True)
@@ -51,8 +52,8 @@ def lines_in_order(page: RawPage) -> PageLines:
         divided = page_lines(page, gutters)
         if _torn(divided.lines, gutters):
             ordered = _by_columns(divided.lines, gutters)
-            return PageLines(ordered, found.width, found.height, found.controls, found.invisible)
-    return PageLines(_by_blocks(lines), found.width, found.height, found.controls, found.invisible)
+            return replace(found, lines=ordered)
+    return replace(found, lines=_by_blocks(lines))
 
 
 def _gutters(page: RawPage, lines: list[Line]) -> tuple[float, ...]:
@@ -74,7 +75,7 @@ def _gutters(page: RawPage, lines: list[Line]) -> tuple[float, ...]:
         for origin in line.origins:
             if origin < 0:
                 continue
-            x0, x1 = boxes[4 * origin], boxes[4 * origin + 2]
+            x0, x1 = boxes[4 * origin] - page.corner[0], boxes[4 * origin + 2] - page.corner[0]
             if x1 <= x0:
                 continue
             begin = x0 if end is None or x0 - end > 0.8 * line.height or x0 < end - line.height else end
@@ -90,6 +91,14 @@ def _gutters(page: RawPage, lines: list[Line]) -> tuple[float, ...]:
     # A character covers some points: compare with the usual depth of a full strip.
     full = sorted(profile)[int(len(profile) * 0.75)]
     empty = [each <= max(2, 0.15 * full) for each in profile]
+    # A column is not so narrow: what stands alone between two empty strips belongs to a line that crosses both.
+    for x, is_empty in enumerate(empty):
+        if is_empty and x and not empty[x - 1]:
+            back = x - 1
+            while back >= 0 and not empty[back]:
+                back -= 1
+            if back >= 0 and x - back <= _NARROWEST:
+                empty[back:x] = [True] * (x - back)
     gutters = []
     start = None
     for x, is_empty in enumerate([*empty, False]):

@@ -25,6 +25,7 @@ class Spelling:
         self._text = _HYPHEN.sub(MARK, text)
         self._words: Counter[str] = Counter()
         self._pairs: Counter[str] = Counter()
+        self._broken: Counter[str] = Counter()
         self._hyphenates = True  # words are broken at all, not only compounds at their own hyphens
         if MARK in self._text:
             self._study()
@@ -53,15 +54,17 @@ class Spelling:
             return known
         if halves[1][0].isupper() and not halves[0].isupper():
             return False  # Anglo-Saxon
-        # The broken parts themselves were counted once each, on either side of the mark.
-        return self._hyphenates and (self._words[left] < 2 or self._words[right] < 2)
+        # The broken parts themselves were counted as words, on either side of each mark.
+        return self._hyphenates and any(self._words[each] <= self._broken[each] for each in (left, right))
 
     def _study(self) -> None:
         low = self._text.lower()
         self._words = Counter(_WORD.findall(low))
         self._pairs = Counter(match[1] for match in _PAIR.finditer(low))
         parts = low.split(MARK)
-        known = [self._written(*halves) for halves in map(_halves, parts, parts[1:]) if halves is not None]
+        pairs = [halves for halves in map(_halves, parts, parts[1:]) if halves is not None]
+        self._broken = Counter(half for halves in pairs for half in halves)
+        known = [self._written(*halves) for halves in pairs]
         decided = [one for one in known if one is not None]
         self._hyphenates = any(decided) or not decided
 

@@ -72,6 +72,7 @@ class PageLines:
     height: float
     controls: int = 0
     invisible: int = 0
+    outside: int = 0  #: lines that stand wholly outside of what is shown of the page, and are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def page_lines(page: RawPage, gutters: tuple[float, ...] = ()) -> PageLines:
         invisible += unseen
         if line is not None:
             lines.append(line)
-    return PageLines(lines, *shown.extent, controls, invisible)
+    inside = [line for line in lines if shown.shows(line)]
+    return PageLines(inside, *shown.extent, controls, invisible, len(lines) - len(inside))
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:
@@ -135,7 +137,10 @@ def _continues(before: _Piece, piece: _Piece, gutters: tuple[float, ...]) -> boo
         return False
     if any(each.end - each.start > 2 and each.top - each.bottom > each.right - each.left for each in (before, piece)):
         return False  # written upwards
-    return (same or raised) and -0.3 * sizes[1] <= gap <= 0.8 * sizes[1]
+    if raised and not same:
+        return -0.3 * sizes[1] <= gap <= 0.8 * sizes[1]
+    # Cells of one row, however far apart, are one line.
+    return same and gap >= -0.3 * sizes[1]
 
 
 class _Shown:
@@ -152,6 +157,8 @@ class _Shown:
         x0, y0, x1, y1 = self._page.boxes[4 * i : 4 * i + 4]
         if x1 <= x0 and y1 <= y0:
             return None
+        x, y = self._page.corner
+        x0, y0, x1, y1 = x0 - x, y0 - y, x1 - x, y1 - y
         width, height = self._page.size
         turned = self._page.turned
         if turned == 90:
@@ -161,6 +168,13 @@ class _Shown:
         if turned == 270:
             return height - y1, x0, height - y0, x1
         return x0, y0, x1, y1
+
+    def shows(self, line: Line) -> bool:
+        """Whether any of `line` is on the page; one without a box is taken to be."""
+        if line.right <= line.left and line.top <= line.bottom:
+            return True
+        width, height = self.extent
+        return line.right > 0 and line.left < width and line.top > 0 and line.bottom < height
 
     def divided(self, start: int, end: int, gutters: tuple[float, ...]) -> Iterator[_Piece]:
         text = self._page.text
@@ -175,13 +189,14 @@ class _Shown:
             flat = self._page.boxes[4 * start : 4 * end]
             placed = [i for i in range(0, len(flat), 4) if flat[i + 2] > flat[i] or flat[i + 3] > flat[i + 1]]
             if placed:
+                x, y = self._page.corner
                 yield _Piece(
                     start,
                     end,
-                    min(flat[i] for i in placed),
-                    min(flat[i + 1] for i in placed),
-                    max(flat[i + 2] for i in placed),
-                    max(flat[i + 3] for i in placed),
+                    min(flat[i] for i in placed) - x,
+                    min(flat[i + 1] for i in placed) - y,
+                    max(flat[i + 2] for i in placed) - x,
+                    max(flat[i + 3] for i in placed) - y,
                 )
             else:
                 yield _Piece(start, end, 0.0, 0.0, 0.0, 0.0)
@@ -208,10 +223,12 @@ class _Shown:
         origins = array("i")
         controls = invisible = 0
         for number, piece in enumerate(pieces):
-            if number and piece.left - pieces[number - 1].right > 0.2 * (piece.top - piece.bottom) and text[-1:] != " ":
+            shown, came, gone, unseen = self._cleaned(piece.start, piece.end)
+            apart = number and piece.left - pieces[number - 1].right > 0.2 * (piece.top - piece.bottom)
+            # The mark of a note and a number are two numbers.
+            if text[-1:] != " " and (apart or (text[-1:].isdigit() and shown[:1].isdigit())):
                 text += " "
                 origins.append(-1)
-            shown, came, gone, unseen = self._cleaned(piece.start, piece.end)
             text += shown
             origins.extend(came)
             controls += gone

@@ -32,7 +32,10 @@ _MOST_BOOKMARKS = 20_000
 _LEAST_PIXELS = 24
 #: Objects of a page that are looked at for pictures and marks.
 _MOST_OBJECTS = 200
-_BOLD = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
+# With the names of the bold fonts of TeX.
+_BOLD = re.compile(
+    r"bold|black|heavy|demi|(?:^|\+)(?:CMB|CMSSBX|SFBX|SFSX|LMRoman\d+-Bold)|-Medi(?:Ital)?$", re.IGNORECASE
+)
 _SEMIBOLD = 600
 _FAULTS = (pdfium.PdfiumError, ValueError, OSError, MemoryError)
 
@@ -63,12 +66,13 @@ class RawPage:
     words: tuple[tuple[int, int], ...] = ()
     styles: tuple[Style, ...] = ()
     size: tuple[float, float] = (0.0, 0.0)  #: width and height as stored, not turned
-    #: Degrees clockwise, 0 to 270, by which the page is turned to be read: so that most of its text is upright, which is
-    #: not always how a viewer turns it; for a page without text, as a viewer does.
+    corner: tuple[float, float] = (0.0, 0.0)  #: left and bottom of what is shown of it
+    #: Degrees clockwise, 0 to 270, by which the page is turned to be read: so that most of its text is upright, which
+    #: is not always how a viewer turns it; for a page without text, as a viewer does.
     turned: int = 0
     images: bool = False  #: it shows pictures; looked up only for a page without text
     readable: bool = False  #: OCR may find something: a picture that is not tiny, or drawn marks
-    outside: bool = False  #: it has text, all of it outside of what is shown
+    unread: bool = False  #: it has objects that show text, and PDFium found no character in them
     fault: str = ""
     confidence: float | None = None  #: of OCR, in [0, 1]; None for a text layer
 
@@ -155,20 +159,29 @@ def _read_page(document: Any, index: int) -> RawPage:
             turned = page.get_rotation() % 360
             width, height = page.get_size()
             size = (height, width) if turned in (90, 270) else (width, height)
-            with closing(page.get_textpage()) as layer:
-                characters = _characters(layer)
-                if characters.strip():
+            left, bottom, _, _ = page.get_bbox()
+            corner = (left, bottom)
+            for upright in (turned, None):
+                with closing(page.get_textpage()) as layer:
+                    characters = _characters(layer)
+                    if not characters.strip():
+                        break
                     text, boxes = _placed(layer, characters)
-                    words, styles, upright = _styles(layer, text)
-                    return RawPage(text, label, boxes, words, styles, size, upright)
-            return _without_text(page, label, size, turned)
+                    words, styles, found = _styles(layer, text)
+                if upright is None or found == upright:
+                    return RawPage(text, label, boxes, words, styles, size, corner, found)
+                # PDFium makes lines along the page as it is turned: once more, along most of the text.
+                page.set_rotation(found)
+            return _without_text(page, label, size, corner, turned)
     except _FAULTS as error:
         # One bad page must not cost the others; it is reported.
         return RawPage("", label, fault=collapse(str(error)) or type(error).__name__)
 
 
-def _without_text(page: Any, label: str, size: tuple[float, float], turned: int) -> RawPage:
-    images = readable = outside = False
+def _without_text(
+    page: Any, label: str, size: tuple[float, float], corner: tuple[float, float], turned: int
+) -> RawPage:
+    images = readable = unread = False
     for count, thing in enumerate(page.get_objects()):
         if count == _MOST_OBJECTS:
             break
@@ -176,10 +189,10 @@ def _without_text(page: Any, label: str, size: tuple[float, float], turned: int)
             images = True
             readable = readable or min(thing.get_px_size()) >= _LEAST_PIXELS
         elif thing.type == raw.FPDF_PAGEOBJ_TEXT:
-            outside = True
+            unread = True
         elif thing.type == raw.FPDF_PAGEOBJ_PATH:
             readable = True
-    return RawPage("", label, size=size, turned=turned, images=images, readable=readable, outside=outside)
+    return RawPage("", label, size=size, corner=corner, turned=turned, images=images, readable=readable, unread=unread)
 
 
 def _characters(layer: Any) -> str:

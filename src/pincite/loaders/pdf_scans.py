@@ -132,10 +132,12 @@ def _as_page(page: RawPage, words: list[OcrWord], scale: float, confidence: floa
 def _stored(page: RawPage, left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
     """A box of the page as shown, y downwards, in points of the page as stored, y upwards."""
     width, height = page.size
+    x0, y0, x1, y1 = left, height - bottom, right, height - top
     if page.turned == 90:
-        return top, left, bottom, right
-    if page.turned == 180:
-        return width - right, top, width - left, bottom
-    if page.turned == 270:
-        return width - bottom, height - right, width - top, height - left
-    return left, height - bottom, right, height - top
+        x0, y0, x1, y1 = top, left, bottom, right
+    elif page.turned == 180:
+        x0, y0, x1, y1 = width - right, top, width - left, bottom
+    elif page.turned == 270:
+        x0, y0, x1, y1 = width - bottom, height - right, width - top, height - left
+    x, y = page.corner
+    return x0 + x, y0 + y, x1 + x, y1 + y

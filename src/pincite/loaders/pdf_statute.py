@@ -29,7 +29,8 @@ _MOST_LINES = 6
 #: Notes are set smaller than the text.
 _NOTE = 0.92
 
-_OPENED = r"(?:\d{0,3}\s?[\[*]+\s?)*"
+_OPENED = r"(?:\d{0,3}\s?[\[*]+\s?)*(?:\d{1,2}\s(?=\d))?"
+_MARKED = re.compile(r"^\d{0,3}\s?\[")
 _SECTION = re.compile(rf"{_OPENED}(?P<number>\d{{1,4}}[A-Z]{{0,3}})(?:\s?\.\s*(?=[^\W\d_a-z]|[“\"'‘\[(*])|\s+(?=“))")
 _DASH = re.compile(r"\s?[—–―]|(?<=[.:])\s?-{1,2}(?=\s?[A-Z(“\"\[])")
 _REPEALED = re.compile(r"[^\]—]{2,300}\]\s?\.?\s*(?:Rep|Omitted|Omit|Deleted)")
@@ -188,7 +189,8 @@ def _parts(text: str, lines: Sequence[SetLine], body: Style, sections: set[int],
                     break
                 used += 1
         end = lines[used].end
-        headings.append(Heading(level, collapse(text[each.start : end]), each.start, end))
+        heading = collapse(text[each.start : end])
+        headings.append(Heading(level, _MARKED.sub("", heading) or heading, each.start, end))
     return headings
 
 

@@ -37,6 +37,7 @@ class PdfText:
     headings: tuple[Heading, ...]
     lost_bookmarks: int
     origins: array[int]
+    outside: tuple[int, ...]  #: of each page: lines outside of what is shown, which were left out
     controls: tuple[int, ...]  #: of each page: characters without a meaning that were left out
     invisible: int
     left_out: int  #: lines of running heads, feet and page numbers
@@ -63,6 +64,7 @@ def read_text(raw: RawFile) -> PdfText:
         headings,
         lost,
         origins,
+        tuple(page.outside for page in found),
         tuple(page.controls for page in found),
         sum(page.invisible for page in found),
         len(furniture.lines),

@@ -22,7 +22,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from pincite.errors import LoaderFaultError, LoadError, MemoryLimitError
 from pincite.loaders.frames import OUT_OF_MEMORY, pack, read_frame, unpack, write_frame
@@ -48,7 +48,6 @@ def serve(loaders: Sequence[Loader | Container], memory_mb: int) -> None:
     # An interruption at the terminal is for the one who asked, who then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory(memory_mb)
-    # The limits below are on what files take; a thread's stack was taken from it before.
     requests: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(asked, requests), daemon=True).start()
     write_frame(answers, pack({"kind": "ready"}))
@@ -134,7 +133,7 @@ def _listen(asked: BinaryIO, requests: SimpleQueue[bytes]) -> None:
     _end()
 
 
-def _end() -> None:
+def _end() -> NoReturn:
     if sys.platform != "win32" and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)  # with whatever a loader started
     os._exit(0)

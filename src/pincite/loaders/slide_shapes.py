@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pincite.loaders.chart_data import read_chart
 from pincite.loaders.clean import collapse
 from pincite.loaders.numbering import ordinal
 from pincite.loaders.office_package import Element, Package, attribute, child, find, local
@@ -18,7 +19,6 @@ _SPARE = frozenset({"dt", "ftr", "hdr", "sldNum"})  #: placeholders that say the
 _TITLES = frozenset({"title", "ctrTitle"})
 _BODIES = frozenset({"body", "obj", "subTitle", "half", "clipArt", "media", ""})
 _DEEPEST = 32  #: groups within groups that are opened
-_MOST_CELLS = 100_000  #: of the data of one chart
 _STYLES = {"alpha": "a", "roman": "i", "arabic": "1"}
 
 
@@ -266,7 +266,11 @@ def _graphic(slide: Slide, frame: Element) -> Iterator[Block]:
             yield from _table(each)
         elif tag == "chart":
             _, part = slide.package.relations(slide.part).get(attribute(each, "id"), ("", ""))
-            yield from _chart(slide.package.spare_xml(part) if part else None)
+            titles, rows = read_chart(slide.package.spare_xml(part) if part else None)
+            if titles:
+                yield Block("lines", titles)
+            if rows:
+                yield Block("table", rows=rows)
         elif tag == "relIds":
             _, part = slide.package.relations(slide.part).get(attribute(each, "dm"), ("", ""))
             lines = tuple(_diagram(slide.package.spare_xml(part) if part else None))
@@ -292,58 +296,6 @@ def _table(table: Element) -> Iterator[Block]:
         properties = child(table, "tblPr")
         named = properties is not None and attribute(properties, "firstRow") in ("1", "true")
         yield Block("table", rows=tuple(rows), header=named or first_row_is_header(rows))
-
-
-def _chart(root: Element | None) -> Iterator[Block]:
-    """A chart's title, and its categories and series as a table."""
-    chart = child(root, "chart")
-    plot = child(chart, "plotArea")
-    title = _rich(child(chart, "title"))
-    if title:
-        yield Block("lines", (title,))
-    axes = [_rich(child(each, "title")) for each in (plot if plot is not None else ()) if local(each).endswith("Ax")]
-    if any(axes):
-        yield Block("lines", tuple(filter(None, axes)))
-    series = [each for each in (plot.iter() if plot is not None else ()) if local(each) == "ser"]
-    names = [collapse("".join(_points(child(each, "tx")).values())) for each in series]
-    categories: dict[int, str] = {}
-    values: list[dict[int, str]] = []
-    cells = 0
-    for each in series:
-        places = child(each, "cat")
-        for index, text in _points(child(each, "xVal") if places is None else places).items():
-            categories.setdefault(index, text)
-        own = child(each, "val")
-        values.append(_points(child(each, "yVal") if own is None else own))
-        cells += len(values[-1])
-        if cells > _MOST_CELLS:
-            break
-    indices = sorted({*categories, *(index for each in values for index in each)})
-    if indices:
-        rows = [("", *names[: len(values)])]
-        rows.extend((categories.get(i, ""), *(each.get(i, "") for each in values)) for i in indices)
-        yield Block("table", rows=tuple(rows))
-
-
-def _points(element: Element | None) -> dict[int, str]:
-    """The points that a file keeps of a series, by their index."""
-    found: dict[int, str] = {}
-    for point in element.iter() if element is not None else ():
-        value = child(point, "v")
-        if local(point) == "pt" and value is not None:
-            text = collapse(value.text or "")
-            index = int(_number(point, "idx"))
-            # The levels of a category stand from the inner to the outer one.
-            found[index] = f"{text} {found[index]}" if index in found else text
-        elif local(point) in ("tx", "strRef") and value is not None:
-            found.setdefault(0, collapse(value.text or ""))
-    return found
-
-
-def _rich(title: Element | None) -> str:
-    if title is None:
-        return ""
-    return collapse("".join(f"{each.text or ''} " if local(each) == "v" else each.text or "" for each in title.iter()))
 
 
 def _diagram(root: Element | None) -> Iterator[str]:

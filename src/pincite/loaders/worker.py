@@ -21,6 +21,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from pincite import errors
 from pincite.errors import LoaderFaultError, LoadError, MemoryLimitError, ReadTimeoutError
 from pincite.loaders.frames import OUT_OF_MEMORY, pack, read_frame, unpack, write_frame
 from pincite.loaders.records import read_document, read_outcome
@@ -34,6 +35,7 @@ _START = 60.0
 #: Characters of what the process wrote to standard error that are kept, and of those the ones that are shown.
 _KEPT, _SHOWN = 8000, 400
 
+_NO_MEMORY = (b"memory allocation of ", b"std::bad_alloc")
 _NO_WINDOW: int = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # exists on Windows alone
 
 # Not with -m, which would let the current folder, full of somebody's documents, answer for any module.
@@ -119,7 +121,8 @@ def _end_all(children: list[_Child]) -> None:
 
 
 def _error(reason: str, detail: str) -> LoadError:
-    kinds: list[type[LoadError]] = [LoadError, *LoadError.__subclasses__()]
+    # Loaders may have children of their own, which the caller cannot know.
+    kinds: list[type[LoadError]] = [kind for kind in LoadError.__subclasses__() if kind.__module__ == errors.__name__]
     error = {kind.reason: kind for kind in kinds}.get(reason, LoadError)(detail)
     if error.reason != reason:
         error.reason = reason
@@ -158,6 +161,7 @@ class _Child:
 
     def send(self, source: Source) -> None:
         """Ask for the documents of `source`."""
+        self._said = b""
         path = None if source.path is None else os.path.abspath(source.path)
         data = None
         if path is None:
@@ -231,12 +235,12 @@ class _Child:
             return
         self._process = process
         assert process.stdout is not None
-        errors = threading.Thread(target=self._hear, args=(process,), name="pincite-reader-errors", daemon=True)
-        errors.start()
+        hearing = threading.Thread(target=self._hear, args=(process,), name="pincite-reader-errors", daemon=True)
+        hearing.start()
         with suppress(OSError, ValueError, MemoryError):
             while (frame := read_frame(process.stdout)) is not None:
                 self._frames.put(frame)
-        errors.join(1)
+        hearing.join(1)
         self._frames.put(None)
 
     def _hear(self, process: subprocess.Popen[bytes]) -> None:
@@ -251,7 +255,8 @@ class _Child:
             status = self._process.wait(1)
         except subprocess.TimeoutExpired:
             status = 0
-        if status == OUT_OF_MEMORY:
+        # Libraries in Rust and C++ end the process when an allocation fails, and say so.
+        if status == OUT_OF_MEMORY or any(words in self._said for words in _NO_MEMORY):
             return MemoryLimitError(
                 f"reading it takes more memory than the setting load.memory_mb ({self._memory_mb}) allows"
             )

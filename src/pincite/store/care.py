@@ -32,12 +32,14 @@ if TYPE_CHECKING:
     from pincite.store.visible import Visible
     from pincite.types import Hit
 
-__all__ = ["Rebuild", "Search", "VectorIndex", "broken_invariants", "exchange", "now"]
+__all__ = ["Rebuild", "Search", "Settle", "VectorIndex", "broken_invariants", "exchange", "now"]
 
 #: The hits nearest to a unit vector: so many, so widely; None is exactly.
 Search = Callable[["Matrix", int, "Beam | None"], "list[Hit]"]
 #: Bring the points into the first layout by way of a copy, and record that the second was asked for.
 Rebuild = Callable[[Layout, Layout], None]
+#: Merge the points' segments and finish what their layout asks for. True if anything was done.
+Settle = Callable[[], bool]
 
 #: Queries that a new index is measured with.
 _QUERIES = 300
@@ -168,39 +170,39 @@ class VectorIndex:
 
     # Building
 
-    def optimize(self, ask: Search, rebuild: Rebuild) -> bool:
+    def optimize(self, ask: Search, rebuild: Rebuild, settle: Settle) -> bool:
         """Build what the settings want and measure it; see `pincite.store.edge.EdgeStore.optimize`."""
         wanted = self._options.layout()
         if wanted.kind != "exact" and not self._is_enough(self._points.count):
-            return self._optimize_in_place()
+            return self._settle_points(settle)
         if wanted.kind == "ivfpq":
             ivfpq.require()
-        done = self._build(wanted, rebuild)
+        done = self._build(wanted, rebuild, settle)
         if done or self._is_unmeasured(wanted):
             self._tune(wanted, ask, rebuild)
             return True
         return False
 
-    def _optimize_in_place(self) -> bool:
-        done = self._points.optimize()
+    def _settle_points(self, settle: Settle) -> bool:
+        done = settle()
         self.settle()
         return done
 
-    def _build(self, wanted: Layout, rebuild: Rebuild) -> bool:
+    def _build(self, wanted: Layout, rebuild: Rebuild, settle: Settle) -> bool:
         """Bring the index into the layout that is wanted, unless it is. True if anything was done."""
         if wanted.kind == "ivfpq":
-            return self._build_with_codes(wanted, rebuild)
+            return self._build_with_codes(wanted, rebuild, settle)
         if self.state.wanted != wanted or self.state.layout.kind != wanted.kind:
             rebuild(wanted, wanted)
             return True
-        return self._optimize_in_place()
+        return self._settle_points(settle)
 
-    def _build_with_codes(self, wanted: Layout, rebuild: Rebuild) -> bool:
+    def _build_with_codes(self, wanted: Layout, rebuild: Rebuild, settle: Settle) -> bool:
         done = True
         if self.state.layout.graph:
             rebuild(wanted, wanted)
         else:
-            done = self._optimize_in_place()
+            done = self._settle_points(settle)
         fits = self.state.wanted == wanted and self.codes is not None
         if done or not fits or self.indexed_count < max(self._points.count, self.codes.count if self.codes else 0):
             self._build_codes(wanted, wanted)
@@ -329,6 +331,8 @@ def broken_invariants(catalogue: Catalogue, points: Points, visible: Visible, in
     document has in its span; none is missing.
     """
     yield from (f"catalogue: {problem}" for problem in catalogue.integrity())
+    if catalogue.purging():
+        yield "a purge was cut off: its text may still be in the files until the index can be written anew"
     if index.state.sidecar is not None and index.codes is None:
         yield from (f"vector index: {note}" for note in index.notes)
     expected = catalogue.chunk_counts(past=True)

@@ -279,19 +279,40 @@ class Catalogue:
             retired = _not_kept(connection, past, moment, retention)
         return [key for key in past if key not in retired], sorted(retired)
 
-    def retire(self, keys: Sequence[int], *, staged: bool) -> list[int]:
-        """Take versions out of sight for good: those of them that are `staged`, or that are not. Returns their keys."""
+    def retire(self, keys: Sequence[int]) -> list[int]:
+        """Take staged versions out of sight for good. Returns the keys of those that were staged."""
         retired: list[int] = []
-        condition = "= 'staged'" if staged else "IN ('current', 'past')"
         with self.transaction() as connection:
             for key in keys:
                 cursor = connection.execute(
-                    f"UPDATE versions SET state = 'retired' WHERE key = ? AND state {condition}", (key,)
+                    "UPDATE versions SET state = 'retired' WHERE key = ? AND state = 'staged'", (key,)
                 )
                 if cursor.rowcount:
                     retired.append(key)
-            connection.execute(_DROP_SOURCES)
         return retired
+
+    def purge(self, document_ids: Sequence[str], uris: Sequence[str]) -> None:
+        """Retire every version of these documents, and what the log of runs and the list of sources say of them.
+
+        `purging` says that their text may still be in the files, until `purged` is called.
+        """
+        with self.transaction() as connection:
+            each_id, each_uri = [(each,) for each in document_ids], [(each,) for each in uris]
+            connection.executemany("UPDATE versions SET state = 'retired' WHERE document_id = ?", each_id)
+            connection.executemany("DELETE FROM outcomes WHERE document_id = ?", each_id)
+            connection.executemany("DELETE FROM outcomes WHERE uri = ?", each_uri)
+            connection.executemany("DELETE FROM sources WHERE uri = ?", each_uri)
+            connection.execute(_DROP_SOURCES)
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('purging', '1')")
+
+    def purging(self) -> bool:
+        """Whether the text of something that was purged may still be in the files."""
+        return bool(self.rows("SELECT 1 FROM meta WHERE name = 'purging'"))
+
+    def purged(self) -> None:
+        """Note that the files hold nothing of what was purged."""
+        with self.transaction() as connection:
+            connection.execute("DELETE FROM meta WHERE name = 'purging'")
 
     def expire(self, moment: str, retention: Retention) -> list[int]:
         """Retire the past versions that retention does not keep any longer, and return their keys."""
@@ -312,13 +333,6 @@ class Catalogue:
                 "DELETE FROM encodings WHERE point >= ? AND point < ?",
                 [(key << ORDINAL_BITS, key + 1 << ORDINAL_BITS) for key in keys],
             )
-
-    def forget_mentions(self, document_ids: Sequence[str], uris: Sequence[str]) -> None:
-        """Delete what the log of runs and the list of sources say of these documents."""
-        with self.transaction() as connection:
-            connection.executemany("DELETE FROM outcomes WHERE document_id = ?", [(each,) for each in document_ids])
-            connection.executemany("DELETE FROM outcomes WHERE uri = ?", [(each,) for each in uris])
-            connection.executemany("DELETE FROM sources WHERE uri = ?", [(each,) for each in uris])
 
     def vacuum(self) -> None:
         """Write the database anew, without what was deleted, and nothing beside it."""
@@ -426,7 +440,10 @@ class Catalogue:
         for start in range(0, len(digests), 500):
             some = digests[start : start + 500]
             marks = ", ".join("?" * len(some))
-            found.update(self.rows(f"SELECT digest, point FROM encodings WHERE digest IN ({marks})", some))
+            # Of points that have the same text any will do.
+            found.update(
+                self.rows(f"SELECT digest, min(point) FROM encodings WHERE digest IN ({marks}) GROUP BY digest", some)
+            )
         return found
 
     def fields(self) -> frozenset[str]:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from pincite.analysis import LANGUAGES, analyze
 from pincite.errors import IndexFormatError, InputError, StoreError
 from pincite.store import search
+from pincite.store.building import optimize_apart, optimize_folder
 from pincite.store.care import VectorIndex, broken_invariants, exchange, now
 from pincite.store.catalogue import Catalogue
 from pincite.store.engine import any_key, copy_shard, create_shard, from_engine, load_shard
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
     from pincite.protocols import IndexReport, Matrix, Recall, RunNote, StoreHeader
 
 __all__ = ["EdgeStore"]
+
+#: Above so many points they are optimized in a process of their own.
+APART_FROM = 20_000
 
 
 class EdgeStore:
@@ -179,6 +183,9 @@ class EdgeStore:
                 migrate(catalogue, shard)
             store = cls(folder, lock, catalogue, shard, options, retention)
             store._index.clear_strays()
+            # Where there is no room for it now, the next opening tries again, and `check` says so.
+            with suppress(StoreError):
+                store._finish_purge()
             return store
         except BaseException:
             if shard is not None:
@@ -307,7 +314,7 @@ class EdgeStore:
     def discard(self, tickets: Sequence[int]) -> None:
         """Forget staged versions. What is committed stays."""
         with self._changing():
-            known = self._catalogue.retire(tickets, staged=True)
+            known = self._catalogue.retire(tickets)
             for ticket in tickets:
                 self._staged.pop(ticket, None)
             self._delete(known)
@@ -323,25 +330,28 @@ class EdgeStore:
     def purge(self, document_ids: Sequence[str]) -> int:
         """Delete every version of documents, for good; see `pincite.protocols.Store`.
 
-        Afterwards no file of the index holds their text or vectors. That takes writing all of it anew, which holds the
-        interpreter for as long as it takes.
+        Afterwards no file of the index holds their text or vectors, which takes writing all of it anew.
         """
         wanted = set(document_ids)
         with self._changing():
             listed = [each for each in self._catalogue.listed(past=True) if each.id in wanted]
-            kept = {**self._visible.keys, **self._visible.past}
-            keys = [key for key, (document_id, _) in kept.items() if document_id in wanted]
-            if not keys:
-                return 0
-            with self._visibility.write():
-                try:
-                    self._catalogue.retire(keys, staged=False)
-                finally:
-                    self._visible.reload()
-            self._settle(self._visible)
-            self._catalogue.forget_mentions(document_ids, [uri for each in listed for uri in (each.uri, each.source)])
+            if listed:
+                ids = sorted({each.id for each in listed})
+                with self._visibility.write():
+                    try:
+                        self._catalogue.purge(ids, sorted({uri for each in listed for uri in (each.uri, each.source)}))
+                    finally:
+                        self._visible.reload()
+                for ticket in [ticket for ticket, staged in self._staged.items() if staged.id in wanted]:
+                    del self._staged[ticket]
+                self._settle(self._visible)
+            self._finish_purge()
+            return len(listed)
+
+    def _finish_purge(self) -> None:
+        """See to it that no file holds anything of what was purged. A purge that was cut off is finished at opening."""
+        if self._catalogue.purging():
             self.compact()
-            return len(keys)
 
     def expire(self) -> int:
         """Delete the past versions that retention keeps no longer. How many."""
@@ -544,11 +554,11 @@ class EdgeStore:
 
         What was built is measured against exact search; below the floor of the settings it is searched wider, then
         built once more with more care, and at last searched exactly, which `index_report` says. Cut off, the index
-        that was there before stands. The engine holds the interpreter for the whole of it: a process that serves
-        others must not call this. A rebuild needs room on the disk for a second copy of the points.
+        that was there before stands, and until the new one does it is what readers search. A rebuild needs room on the
+        disk for a second copy of the points.
         """
         with self._changing():
-            return self._index.optimize(self._search_vector, self._rebuild)
+            return self._index.optimize(self._search_vector, self._rebuild, self._settle_points)
 
     def compact(self) -> None:
         """Write points and catalogue anew, without what was deleted: in no file is anything left of it.
@@ -559,64 +569,94 @@ class EdgeStore:
             state = self._index.state
             self._exchange_points(state.layout, self._index.state_without_codes(), self._copy_points)
             self._catalogue.vacuum()
+            if self._catalogue.purging():
+                self._catalogue.purged()
 
-    def _copy_points(self, target: Path, layout: Layout) -> EdgeShard:
+    def _copy_points(self, target: Path, layout: Layout) -> None:
         create_shard(target, self._header, layout)
         fresh = load_shard(target)
-        copied = Points(self.folder, fresh, self._points.dimension)
-        some: list[tuple[int, list[float], dict[str, Any]]] = []
-        for point in self._points.scan_points():
-            some.append(point)
-            if len(some) == 512:
-                copied.write(some)
-                some = []
-        if some:
+        try:
+            copied = Points(self.folder, fresh, self._points.dimension)
+            some: list[tuple[int, list[float], dict[str, Any]]] = []
+            for point in self._points.scan_points():
+                some.append(point)
+                if len(some) == 512:
+                    copied.write(some)
+                    some = []
             copied.write(some)
-        copied.flush()
-        return fresh
+            copied.flush()
+        finally:
+            fresh.close()
 
-    def _copy_files(self, target: Path, layout: Layout) -> EdgeShard:
-        points = self._points
-        points.shard.flush()
-        points.shard.close()
-        copy_shard(self.folder / self._catalogue.points(), target)
-        return load_shard(target, points.dimension, layout)
+    def _copy_files(self, target: Path, _: Layout) -> None:
+        source = self.folder / self._catalogue.points()
+        with self._visibility.write():
+            self._points.shard.flush()
+            self._points.shard.close()
+            try:
+                copy_shard(source, target)
+            finally:
+                self._points.shard = load_shard(source)
 
     def _rebuild(self, layout: Layout, wanted: Layout) -> None:
         """Build the index in a copy of the points that then takes their place. Cut off, one of the two stands."""
         state = IndexState(wanted=wanted, layout=layout, exact=UNMEASURED if layout.graph else "")
         self._exchange_points(layout, state, self._copy_files)
 
-    def _exchange_points(self, layout: Layout, state: IndexState, copy: Callable[[Path, Layout], EdgeShard]) -> None:
-        """Let a copy of the points, optimized as `layout` says, take their place."""
+    def _settle_points(self) -> bool:
+        """Merge segments and finish what the layout asks for: where it takes long, in a copy and by another process."""
+        if self._points.count <= APART_FROM:
+            return self._points.optimize()
+        index = self._index
+        return self._exchange_points(index.state.layout, index.state_without_codes(), self._copy_files, needed=False)
+
+    def _exchange_points(
+        self,
+        layout: Layout,
+        state: IndexState,
+        copy: Callable[[Path, Layout], None],
+        *,
+        needed: bool = True,
+    ) -> bool:
+        """Let a copy of the points, optimized as `layout` says, take their place; till then readers have the old.
+
+        Unless it is `needed`, a copy in which there was nothing to do is dropped. True if it took their place.
+        """
         points = self._points
         new = next_points(self.folder)
-        old = points.shard
+        optimize = optimize_apart if points.count > APART_FROM else optimize_folder
         fresh: EdgeShard | None = None
-        with self._visibility.write():
-            try:
-                with points.engine("optimized"):
-                    fresh = copy(self.folder / new, layout)
-                    fresh.optimize()
-                    fresh.flush()
+        try:
+            with points.engine("optimized"):
+                copy(self.folder / new, layout)
+                done = optimize(self.folder / new, points.dimension, layout)
+                if not done and not needed:
+                    self._index.clear_strays()
+                    return False
+                fresh = load_shard(self.folder / new)
+            with self._visibility.write():
                 self._catalogue.set_index(state.dump(), new)
-            except BaseException as error:
-                for shard in (fresh, old):
-                    with suppress(Exception):
-                        if shard is not None:
-                            shard.close()
-                # Interrupted or failed: whatever the catalogue says stands.
-                points.shard = load_shard(self.folder / self._catalogue.points())
-                self._index.reload()
+                old, points.shard = points.shard, fresh
+                with suppress(Exception):
+                    old.close()
+                self._index.take(state)
                 self._index.clear_strays()
-                if isinstance(error, OSError):
-                    raise StoreError(f"the index {self.folder} cannot be built anew: {error}") from error
-                raise
-            with suppress(Exception):  # closed already where its files were copied
-                old.close()
-            points.shard = fresh
-            self._index.take(state)
-            self._index.clear_strays()
+            return True
+        except BaseException as error:
+            with self._visibility.write():
+                self._reopen(fresh)
+            if isinstance(error, OSError):
+                raise StoreError(f"the index {self.folder} cannot be built anew: {error}") from error
+            raise
+
+    def _reopen(self, fresh: EdgeShard | None) -> None:
+        """After an exchange that failed: whatever the catalogue says stands."""
+        for shard in {id(each): each for each in (fresh, self._points.shard) if each is not None}.values():
+            with suppress(Exception):
+                shard.close()
+        self._points.shard = load_shard(self.folder / self._catalogue.points())
+        self._index.reload()
+        self._index.clear_strays()
 
     def measure_recall(self, queries: int = 200, seed: int = 0) -> Recall | None:
         """Recall@10 of a search as it is now; see `pincite.protocols.Store`."""

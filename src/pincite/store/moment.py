@@ -39,18 +39,19 @@ def visible_at(spans: Iterable[Span], at: PointInTime) -> set[int]:
     known = spans if at.recorded is None else [span for span in spans if span.added_at <= at.recorded]
     if at.as_of is None:
         return {span.key for span in known if not span.ended_at or (at.recorded or "") < span.ended_at}
-    #: Document → the event of latest start until the day: a version, or (with None) its removal.
-    latest: dict[str, tuple[str, int, int, Span | None]] = {}
+    known = list(known)
+    #: Document → the last of its versions that its removal, by that day, has ended; those before it end with it.
+    removed: dict[str, int] = {}
     for span in known:
-        events: list[tuple[str, int, int, Span | None]] = [(span.starts, span.version, 0, span)]
-        if span.removed_on and (at.recorded is None or span.ended_at <= at.recorded):
-            events.append((span.removed_on, span.version, 1, None))
-        for event in events:
-            before = latest.get(span.document_id)
-            if event[0] <= at.as_of and (before is None or event[:3] > before[:3]):
-                latest[span.document_id] = event
-    return {
-        span.key
-        for *_, span in latest.values()
-        if span is not None and (not span.valid_to or at.as_of <= span.valid_to)
-    }
+        heard = at.recorded is None or span.ended_at <= at.recorded
+        if span.removed_on and span.removed_on <= at.as_of and heard:
+            removed[span.document_id] = max(span.version, removed.get(span.document_id, 0))
+    #: Document → the version of latest start until the day.
+    latest: dict[str, Span] = {}
+    for span in known:
+        if span.starts > at.as_of or span.version <= removed.get(span.document_id, 0):
+            continue
+        before = latest.get(span.document_id)
+        if before is None or (span.starts, span.version) > (before.starts, before.version):
+            latest[span.document_id] = span
+    return {span.key for span in latest.values() if not span.valid_to or at.as_of <= span.valid_to}

@@ -53,8 +53,10 @@ CREATE TABLE sources (
     uri TEXT PRIMARY KEY, content_hash TEXT NOT NULL, reading TEXT NOT NULL, recipe TEXT NOT NULL
 ) WITHOUT ROWID
 """,
-    # Which point has the vector of a text, by the digest of the text; gone with the point.
-    "encodings": "CREATE TABLE encodings (digest BLOB PRIMARY KEY, point INTEGER NOT NULL) WITHOUT ROWID",
+    # Which points have the vector of a text, by the digest of the text; each row is gone with its point.
+    "encodings": """
+CREATE TABLE encodings (digest BLOB NOT NULL, point INTEGER NOT NULL, PRIMARY KEY (digest, point)) WITHOUT ROWID
+""",
     "by_point": "CREATE INDEX by_point ON encodings (point)",
     "runs": """
 CREATE TABLE runs (

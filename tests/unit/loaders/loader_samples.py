@@ -109,12 +109,10 @@ def p(text: str, style: str = "", number: tuple[int, int] | None = None) -> str:
     return f"<w:p><w:pPr>{named}{listed}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
-def drawn(
-    pages: Sequence[Sequence[tuple[float, float, str] | tuple[float, float, str, str, float]]],
-    *,
-    turned: int = 0,
-    drawn_turned: int = 0,
-) -> bytes:
+Placed = tuple[float, float, str] | tuple[float, float, str, str, float]
+
+
+def drawn(pages: Sequence[Sequence[Placed]], *, turned: int = 0, drawn_turned: int = 0) -> bytes:
     """Pages of texts at places, in the order in which they are drawn: (x, y from below, text, font, size).
 
     `turned` is how a viewer turns every page, in degrees clockwise, `drawn_turned` how it is drawn, anticlockwise.

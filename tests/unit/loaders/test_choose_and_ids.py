@@ -137,3 +137,16 @@ def test_titles_from_names(name: str, title: str) -> None:
 )
 def test_ordinals(number: int, style: str, written: str) -> None:
     assert ordinal(number, style) == written
+
+
+@pytest.mark.parametrize(
+    "head", [b"\n" * 4000, b" \t\r\n" * 1000, b"<!---->" * 500, b"<!-- a -->\n" * 400, b'<?xml version="1.0"?> ' * 200]
+)
+@pytest.mark.timeout(10)
+def test_what_almost_begins_like_a_page_is_judged_at_once(head: bytes) -> None:
+    assert chosen("a.txt", head + b"words") == "text"
+
+
+def test_a_page_may_begin_with_blank_lines_and_comments() -> None:
+    head = b"\n\n<?xml version='1.0'?>\n<!-- saved -- from -->\n\n<!---->\n"
+    assert chosen("a.txt", head + b"<html><p>x") == "html"

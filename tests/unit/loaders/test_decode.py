@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import bz2
 import codecs
 
 import pytest
 
 from pincite.errors import LoadError, UnsupportedFormatError
-from pincite.loaders.decode import decode, looks_binary
+from pincite.loaders.decode import Decoded, decode, decode_as, looks_binary
 
 WORD = "Überblick"
 LONG = "Der Überblick über die Straße: größer, schöner, „Müller“ im Café."
@@ -107,3 +108,53 @@ def test_a_log_with_a_stray_nul_is_still_text() -> None:
     data = b"line one of the log\n" * 50 + b"\x00\x1b[31mred\x1b[0m"
     assert not looks_binary(data)
     assert decode(data).text.endswith("\x1b[0m")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ID3 tags name the song.\n", "RIFF is a container.\n", "BZh begins a bzip2 file\n", "GIF89a, a format\n"],
+)
+def test_a_text_about_a_format_is_not_taken_for_it(text: str) -> None:
+    assert decode(text.encode()).text == text
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!",
+        b"RIFF\x24\x08\x00\x00WAVEfmt \x10\x00\x00\x00",
+        b"ID3\x04\x00\x00\x00\x00\x00\x23TSSE",
+        b"OggS\x00\x02\x00\x00\x00\x00",
+        bz2.compress(b"a text that was compressed"),
+        b"%PDF-1.7 and nothing else",
+    ],
+)
+def test_a_picture_or_sound_under_the_name_of_a_text_is_refused(data: bytes) -> None:
+    with pytest.raises(UnsupportedFormatError, match="binary"):
+        decode(data + b"a line of text behind it\n" * 100)
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("text", ["A plain line of text.\n" * 5, "Überblick: 漢字\n" * 20])
+def test_wide_text_without_a_mark_is_read_or_refused_but_never_garbled(codec: str, text: str) -> None:
+    try:
+        assert decode(text.encode(codec)).text == text
+    except UnsupportedFormatError:
+        assert codec.startswith("utf-32") or not text.isascii()
+
+
+def test_what_is_decoded_is_not_yet_clean_and_a_mark_inside_stays_for_cleaning() -> None:
+    decoded = decode("a\ufeffb\u200bc\u202ed\U000e0041\x00".encode() + b" and enough of other text " * 10)
+    assert decoded.text.startswith("a\ufeffb\u200bc\u202ed\U000e0041\x00")
+
+
+def test_a_part_of_a_file_is_read_in_the_encoding_of_the_file() -> None:
+    assert decode_as(b"Gr\xf6\xdfe", "cp1252", detected=True) == Decoded(
+        "Größe", "cp1252", True, ("encoding detected as cp1252: the file does not say",)
+    )
+    broken = decode_as(b"much that is sound \x81 and the rest", "cp1252")
+    assert broken.text == "much that is sound \ufffd and the rest"
+    assert broken.warnings == ("1 byte sequence could not be read as cp1252",)
+    for noise in (b"\x81\x8d" * 20, bytes(range(32)) * 3):
+        with pytest.raises(UnsupportedFormatError):
+            decode_as(noise, "cp1252")

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import runpy
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
+from book_samples import chapter, epub
 
 from pincite.errors import EncryptedError, LoadError, NoTextError
 from pincite.loaders import epub as module
 from pincite.loaders.epub import EpubLoader
 from pincite.protocols import Source
 from pincite.types import Document
-
-samples = runpy.run_path(str(Path(__file__).with_name("book_samples.py")))
-epub: Callable[..., bytes] = samples["epub"]
-chapter: Callable[..., str] = samples["chapter"]
 
 
 def load(data: bytes) -> Document:

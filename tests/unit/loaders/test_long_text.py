@@ -145,12 +145,12 @@ def test_binary_data_is_refused_at_the_head_and_passed_over_later() -> None:
     text, noise = b"a line of text\n" * 20, bytes(range(32)) * 10
     with pytest.raises(UnsupportedFormatError):
         parts(noise + text)
-    found = list(
-        LongTextLoader(TextLoader(), limit=100, part=300).load_all(Source("/f/a.txt", "a.txt", text + noise + text))
-    )
+    source = Source("/f/a.txt", "a.txt", text + noise + text * 4)
+    found = list(LongTextLoader(TextLoader(), limit=100, part=300).load_all(source))
     skipped = [each for each in found if isinstance(each, FileOutcome)]
-    assert [(each.status, each.reason) for each in skipped] == [("skipped", "unsupported")]
-    assert skipped[0].uri.startswith("/f/a.txt#part-000")
+    assert 1 <= len(skipped) <= 3
+    assert {(each.status, each.reason) for each in skipped} == {("skipped", "unsupported")}
+    assert skipped[0].uri == "/f/a.txt#part-0002"
     assert isinstance(found[-1], Document)
 
 

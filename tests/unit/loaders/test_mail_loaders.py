@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pincite.errors import EncryptedError, LoadError, NoTextError
+from pincite.loaders.choose import choose_loader
 from pincite.loaders.mail import MailLoader
 from pincite.loaders.mailbox_file import MailboxLoader
 from pincite.loaders.text import TextLoader
@@ -52,7 +53,7 @@ def test_headers_are_the_first_lines_and_metadata() -> None:
         "I leave.\n\n> You said you would stay."
     )
     assert document.title == "Notice of termination"
-    assert document.uri == "/a.eml#message"
+    assert document.uri == "/a.eml"
     assert document.metadata == {
         "from": "Alice <alice@example.com>",
         "to": "bob@example.com, carol@example.com",
@@ -135,7 +136,7 @@ def test_attachments_are_documents_and_what_cannot_be_read_is_skipped() -> None:
     message.add_attachment(b"\x89PNG\r\n\x1a\n", maintype="image", subtype="png", filename="logo.png")
     found = mail(message.as_bytes())
     assert [each.uri for each in found] == [
-        "/a.eml#message",
+        "/a.eml",
         "/a.eml#attachments/Lease ü.txt",
         "/a.eml#attachments/Lease ü.txt~2",
         "/a.eml#attachments/logo.png",
@@ -151,7 +152,7 @@ def test_names_in_parts_and_charsets_of_their_own() -> None:
         HEAD + b"Content-Type: multipart/mixed; boundary=x\n\n--x\n\nhi\n--x\nContent-Type: text/plain\n"
         b"Content-Disposition: attachment; filename*0*=utf-8''Gr%C3%BC; filename*1*=%C3%9Fe.txt\n\nthe file\n--x--\n"
     )
-    assert [each.uri for each in mail(data)] == ["/a.eml#message", "/a.eml#attachments/Grüße.txt"]
+    assert [each.uri for each in mail(data)] == ["/a.eml", "/a.eml#attachments/Grüße.txt"]
 
 
 def test_a_forwarded_message_is_a_document_with_its_own_attachments() -> None:
@@ -162,8 +163,8 @@ def test_a_forwarded_message_is_a_document_with_its_own_attachments() -> None:
     outer.add_attachment(inner)
     found = mail(outer.as_bytes())
     assert [each.uri for each in found] == [
-        "/a.eml#message",
-        "/a.eml#attachments/Inner.eml#message",
+        "/a.eml",
+        "/a.eml#attachments/Inner.eml",
         "/a.eml#attachments/Inner.eml#attachments/d.txt",
     ]
 
@@ -244,7 +245,11 @@ def test_a_large_mailbox_is_not_held_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "a.mbox"
     with path.open("wb") as file:
         for i in range(40):
-            file.write(b"From a@b Tue Mar  3 10:11:12 2020\nSubject: m%d\n\n" % i + (b"words of it " * 9 + b"\n") * 4_500 + b"\n")
+            file.write(
+                b"From a@b Tue Mar  3 10:11:12 2020\nSubject: m%d\n\n" % i
+                + (b"words of it " * 9 + b"\n") * 4_500
+                + b"\n"
+            )
     assert path.stat().st_size > 19_000_000
     tracemalloc.start()
     try:
@@ -254,6 +259,13 @@ def test_a_large_mailbox_is_not_held_in_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert count == 40
     assert peak < 8_000_000
+
+
+def test_a_mailbox_without_a_suffix_is_known_by_its_first_lines() -> None:
+    loaders = [MailboxLoader(), TextLoader()]
+    assert choose_loader(loaders, Source("/Inbox", "Inbox", MBOX)).name == "mailbox"
+    assert choose_loader(loaders, Source("/Inbox", "Inbox", b"From 9:30 on\nwe met.\n")).name == "text"
+    assert choose_loader(loaders, Source("/a.txt", "a.txt", MBOX)).name == "text"
 
 
 @pytest.mark.parametrize(("data", "error"), [(b"", NoTextError), (b"\n\n", NoTextError), (b"text\n", LoadError)])

@@ -118,8 +118,8 @@ def test_a_page_of_a_running_head_alone_keeps_it() -> None:
 def test_a_turned_page_is_read_along_its_text() -> None:
     for turned in (0, 90, 180, 270):
         # As it is drawn, whatever a viewer is told to do with it; and drawn so that turning sets it right.
-        assert load(drawn([lines(BODY)], turned=turned)).text.split("\n") == BODY
-        upright = load(drawn([lines(BODY)], turned=turned, drawn_turned=turned))
+        assert load(drawn([lines(BODY, top=500)], turned=turned)).text.split("\n") == BODY
+        upright = load(drawn([lines(BODY, top=500)], turned=turned, drawn_turned=turned))
         assert upright.text.split("\n") == BODY
 
 

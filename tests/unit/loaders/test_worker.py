@@ -132,6 +132,15 @@ def test_a_source_larger_than_the_memory_is_refused() -> None:
 
 
 @linux
+@pytest.mark.parametrize("said", ["memory allocation of 2147483648 bytes failed\n", "what(): std::bad_alloc\n"])
+def test_a_library_that_gives_up_for_want_of_memory(reader: WorkerReader, said: str) -> None:
+    with pytest.raises(MemoryLimitError):
+        list(reader.read(bad(f"abort {said}")))
+    with pytest.raises(LoaderFaultError, match="SIGABRT"):
+        list(reader.read(bad("abort for another reason")))
+
+
+@linux
 def test_a_process_that_holds_much_is_replaced() -> None:
     reader = toy_reader(memory_mb=2000)
     first = process_id(reader)

@@ -50,6 +50,10 @@ class BadLoader:
                 held.append(bytes(10_000_000))
         elif what == "segfault":
             ctypes.string_at(0)
+        elif what == "abort":
+            sys.stderr.write(more)
+            sys.stderr.flush()
+            os.abort()
         elif what == "exit":
             os._exit(7)
         elif what == "system-exit":
