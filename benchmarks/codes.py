@@ -196,11 +196,11 @@ def main() -> None:
                 for pair in PAIRS
                 for place, as_of in ((pair.old, OLD_DAY), (pair.new, NEW_DAY))
             ]
-    print(f"\n{'question':76}{'as of':12}{'section':16}{'rank':>5}{'wrong':>7}")
+    print(f"\n{'question':88}{'as of':12}{'section':16}{'rank':>5}{'wrong':>7}")
     for row in rows:
         place_name = f"{row.code} {row.sections}"
         failed = "" if row.ok else "FAILED"
-        print(f"{row.question:76}{row.as_of:12}{place_name:16}{row.rank or '-':>5}{len(row.wrong):>7}  {failed}")
+        print(f"{row.question:88}{row.as_of:12}{place_name:16}{row.rank or '-':>5}{len(row.wrong):>7}  {failed}")
     good = sum(row.rank is not None and row.rank <= 3 for row in rows)
     print(f"\n{good} of {len(rows)} at rank <= 3, {sum(row.rank == 1 for row in rows)} at rank 1")
     print(f"{sum(len(row.wrong) for row in rows)} passages of a code that was not in force")

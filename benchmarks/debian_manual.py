@@ -5,8 +5,8 @@
 The Debian Policy Manual 4.6.2.0 as a folder of HTML pages, an EPUB, a PDF, plain text and a folder of reStructuredText.
 
 Sections: the headings of each form against those of the HTML pages, as a multiset of titles without their numbers, by
-letters and digits alone. The title of the manual itself and the index of the PDF are not counted. moved: headings of
-both that have another one above them than in HTML.
+letters and digits alone. The title of the manual itself and the index with its letters are not counted. moved: headings
+of both that have another one above them than in HTML.
 
 Answers: each form alone in an index, ten questions with the settings as shipped; rank of the first passage that holds
 the expected sentence, compared by letters and digits alone (white space, hyphens at line ends, quotation marks and
@@ -65,7 +65,7 @@ def read(path: Path) -> Iterator[Document]:
             if isinstance(got, Document):
                 yield got
             else:
-                print(f"  {each.name}: {got.reason}: {got.detail}")
+                print(f"  {each.name}: {Path(got.uri).name} not read: {got.reason}")
 
 
 def letters(text: str) -> str:
@@ -84,7 +84,7 @@ def headings(path: Path) -> list[tuple[str, str, str]]:
         for heading in document.headings:
             above = [each for each in map(title, document.heading_path(heading.start)[:-1]) if each not in NOT_SECTIONS]
             name = title(heading.text)
-            if name not in NOT_SECTIONS:
+            if name not in NOT_SECTIONS and len(name) > 1:
                 found.append((name, above[-1] if above else "", heading.text))
     return found
 

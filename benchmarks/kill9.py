@@ -30,7 +30,6 @@ import os
 import random
 import shutil
 import signal
-import sys
 import tempfile
 import time
 import traceback
@@ -399,7 +398,13 @@ def _look(
         wrong.append(f"{store.point_count} points, of {sum(each.chunks for each in kept)} chunks that are kept")
     if resume:
         _resume(pipeline, place / "files", wrong)
-        facts.resumed = {**known, **_histories(pipeline, store.history(), wrong)}
+        facts.resumed = _histories(pipeline, store.history(), wrong)
+        for name, before in facts.known.items():
+            now = facts.resumed.setdefault(name, Known())
+            now.highest = max(now.highest, before.highest)
+        # What the folder still has, it brings back.
+        held = {content for each in facts.resumed.values() for _, content in each.history}
+        purged = [content for content in purged if content not in held]
     given = [np.asarray(encoder.encode_passages(_chunks(pipeline, content)), np.float64) for content in purged]
     pipeline.close()
     _check_bytes(place / "index", purged, given, wrong)
@@ -431,7 +436,7 @@ def _chunks(pipeline: Pipeline, content: str) -> list[str]:
     from pincite.types import Document
 
     made = Document("", make_text(content), "", "", "text/plain", "")
-    return [chunk.text for chunk in pipeline.chunker.chunk(made)][:3]
+    return [chunk.text for chunk in pipeline.chunker.chunk(made) if content in chunk.text][:3]
 
 
 def _by_vector(pipeline: Pipeline, content: str) -> list[str]:
@@ -461,9 +466,7 @@ def _check_bytes(index: Path, purged: Sequence[str], vectors: Sequence[np.ndarra
     rows = [(row / np.linalg.norm(row)).astype(np.float32).tobytes() for some in vectors for row in some]
     for file in index.rglob("*"):
         data = file.read_bytes() if file.is_file() else b""
-        for content in purged:
-            if content.encode() in data:
-                wrong.append(f"{content} was purged and is in {file.relative_to(index)}")
+        wrong += [f"{each} was purged and is in {file.relative_to(index)}" for each in purged if each.encode() in data]
         if any(row[:20] in data for row in rows):
             wrong.append(f"a vector that was purged is in {file.relative_to(index)}")
 
@@ -526,6 +529,8 @@ class Judge:
         found.cut = doing.get("doing", "between")
         if "purged" in doing:
             wiped.add(doing["purged"])
+        here = {content_of(path.read_text()) for path in (self.place / "files").glob("*")}
+        self.purged -= here
         purged = rng.sample(sorted(self.purged), min(20, len(self.purged)))
         gone = rng.sample(self.gone, min(20, len(self.gone)))
         facts = look(self.place, self.known, gone, purged, found.cut in ("sync", "add", "update"), number)
@@ -534,7 +539,7 @@ class Judge:
         state = facts.resumed or facts.known
         held = {content for each in state.values() for _, content in each.history}
         before = {content for name in wiped for _, content in self.known.get(name, Known()).history}
-        self.purged = (self.purged | before) - held
+        self.purged = (self.purged | before) - held - here
         self.gone = sorted(held - {each.current for each in state.values()})
         self.known = state
         found.documents = sum(each.current is not None for each in state.values())
@@ -567,7 +572,7 @@ class Judge:
                 found.problems.append(f"{name}: a number is used again: {each.history}, {now}")
 
 
-def run(place: Path, rounds: int, documents: int, seed: int, longest: float, out: Any = None) -> Iterator[Round]:
+def run(place: Path, rounds: int, documents: int, seed: int, longest: float) -> Iterator[Round]:
     """Every round's findings, as they come."""
     rng = random.Random(seed)
     place.mkdir(parents=True, exist_ok=True)
@@ -634,8 +639,8 @@ def main() -> int:
     bad = sum(bool(each.problems) for each in rounds)
     last = rounds[-1]
     print(
-        f"{len(rounds)} rounds (seed {options.seed}), {sum(each.changes for each in rounds)} acknowledged changes, at the "
-        f"end {last.documents} documents and {last.versions} versions: {bad} rounds with a violation; "
+        f"{len(rounds)} rounds (seed {options.seed}), {sum(each.changes for each in rounds)} acknowledged changes, at "
+        f"the end {last.documents} documents and {last.versions} versions: {bad} rounds with a violation; "
         f"opening took at most {max(each.opened for each in rounds):.2f} s"
     )
     return 1 if bad else 0

@@ -75,12 +75,14 @@ class Pincite(Pipeline):
         create: bool = True,
         settings: Settings | None = None,
         environment: Mapping[str, str] | None = None,
+        salvage: bool = False,
         **overrides: object,
     ) -> Pincite:
         """Open the index at `path`, and make it if there is none and `create` is true.
 
         Settings come from ``pincite.toml`` and the environment unless given; `overrides` win over both and are named
-        ``section_key``, for example ``answer_model="extractive"``. Raises StoreBusyError when another process holds
+        ``section_key``, for example ``answer_model="extractive"``. With `salvage` an index whose points cannot be opened
+        is opened without them, for `repair` to make them anew. Raises StoreBusyError when another process holds
         the index, EncoderMismatchError when it was made with another encoder, ConfigError for a wrong setting, and
         InputError when there is no index and `create` is false.
         """
@@ -93,7 +95,7 @@ class Pincite(Pipeline):
         elif given:
             raise ConfigError(f"give either settings or {', '.join(overrides) or 'path'}, not both")
         encoder = build_encoder(settings)
-        store = _open_store(settings, encoder, create=create)
+        store = _open_store(settings, encoder, create=create, salvage=salvage)
         try:
             return cls.over(settings, store, encoder)
         except BaseException:
@@ -126,7 +128,7 @@ class Pincite(Pipeline):
         self.close()
 
 
-def _open_store(settings: Settings, encoder: Encoder, *, create: bool) -> EdgeStore:
+def _open_store(settings: Settings, encoder: Encoder, *, create: bool, salvage: bool = False) -> EdgeStore:
     from pincite.store.edge import EdgeStore
 
     index = index_options(settings)
@@ -135,7 +137,7 @@ def _open_store(settings: Settings, encoder: Encoder, *, create: bool) -> EdgeSt
     if folder.is_file():
         raise ConfigError(f"the index must be a folder, {folder} is a file: name another with --store")
     if EdgeStore.exists(folder) or not create:
-        store = EdgeStore.open(folder, timeout=timeout, index=index, retention=retention(settings))
+        store = EdgeStore.open(folder, timeout=timeout, index=index, retention=retention(settings), salvage=salvage)
         wanted = settings.search.language
         if wanted is not None and wanted != store.header.language:
             found = store.header.language
@@ -275,7 +277,8 @@ def build_loaders(load: LoadSettings | None = None) -> list[Loader | Container]:
         # Its parser takes a hundred times the memory of the text.
         LongTextLoader(MarkdownLoader(), limit=8_000_000, part=2_000_000),
     ]
-    loaders += [EpubLoader(), RtfLoader(), JsonLoader(), JsonLinesLoader(), SourceCodeLoader()]
+    loaders += [EpubLoader(), RtfLoader(), JsonLoader(), JsonLinesLoader()]
+    loaders.append(LongTextLoader(SourceCodeLoader(), limit=2_000_000, part=1_000_000))  # as the Markdown parser
     loaders += [PptxLoader(), WorkbookLoader(), OpenDocumentLoader(), DelimitedLoader()]
     # What holds other files reads them with any of the loaders, itself among them.
     size, files = int(load.archive_mb * 1e6), load.archive_files

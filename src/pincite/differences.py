@@ -131,9 +131,7 @@ def _joined(blocks: Sequence[_Block]) -> Iterator[_Block]:
         yield last
 
 
-def _anchors(
-    old: Sequence[str], new: Sequence[str], a: int, a_end: int, b: int, b_end: int
-) -> list[tuple[int, int]]:
+def _anchors(old: Sequence[str], new: Sequence[str], a: int, a_end: int, b: int, b_end: int) -> list[tuple[int, int]]:
     """Lines that stand once in each part, as many of them as are in the same order in both."""
     once_old = _once(old, a, a_end)
     once_new = _once(new, b, b_end)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pincite.protocols import Chunker, Encoder, Matrix, Store
     from pincite.types import StoredDocument, StoredSource
 
-__all__ = ["AddListener", "Batch", "copy_documents", "lexical_context"]
+__all__ = ["AddListener", "Batch", "copy_documents", "encode_chunks", "encoding_digest", "lexical_context"]
 
 #: Chunks encoded and committed together while adding.
 _BATCH = 256
@@ -158,7 +158,7 @@ class Batch:
         import numpy as np
 
         texts = [encoded_text(each.headings, each.text, each.before, each.after) for each in chunks]
-        digests = [blake2b(text.encode("utf-8"), digest_size=16).digest() for text in texts]
+        digests = [encoding_digest(text) for text in texts]
         known = self._store.encoded(list(dict.fromkeys(digests)))
         fresh = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known}
         if fresh:
@@ -216,6 +216,20 @@ def copy_documents(
     batch.flush()
     target.commit([], sources=[replace(each, recipe=recipe) for each in source.sources()])
     return sum(each.current for each in listed)
+
+
+def encode_chunks(
+    document: Document, chunks: Sequence[Chunk], encoder: Encoder
+) -> tuple[list[str], Matrix, list[bytes]]:
+    """What a store is given with chunks of a document: lexical contexts, vectors, digests of what was encoded."""
+    texts = [encoded_text(each.headings, each.text, each.before, each.after) for each in chunks]
+    contexts = [lexical_context(document, each) for each in chunks]
+    return contexts, encoder.encode_passages(texts), [encoding_digest(text) for text in texts]
+
+
+def encoding_digest(text: str) -> bytes:
+    """By what a text that was encoded is known again: 16 bytes."""
+    return blake2b(text.encode("utf-8"), digest_size=16).digest()
 
 
 def lexical_context(document: Document, chunk: Chunk) -> str:

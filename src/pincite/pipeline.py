@@ -15,7 +15,7 @@ from pincite.assemble import assemble, is_refusal
 from pincite.citations import add_markers, cite, statements, words_in_common
 from pincite.errors import BackendError, InputError
 from pincite.identity import check_identity, check_probes
-from pincite.indexing import AddListener, Batch
+from pincite.indexing import AddListener, Batch, encode_chunks
 from pincite.markers import MarkerResolver
 from pincite.protocols import Source
 from pincite.reading import POOL, arrange, forget, parts_found
@@ -43,7 +43,7 @@ from pincite.words import has_content
 if TYPE_CHECKING:
     from pincite import protocols
     from pincite.protocols import Chunker, Encoder, Matrix, Reader, Reranker, Store
-    from pincite.types import Passage
+    from pincite.types import Chunk, Passage
 
 __all__ = ["Options", "Pipeline"]
 
@@ -223,6 +223,19 @@ class Pipeline:
         found = self.resolve(document)
         self.store.remove(found.id, day(on, "on") if on else "")
         return found
+
+    def repair(self) -> list[str]:
+        """Mend what `Store.check` finds wrong, from the text that the index keeps. What was wrong, in words.
+
+        Versions whose chunks or vectors are not as they must be are cut and encoded anew.
+        """
+        self._check_probes()
+
+        def rewrite(document: Document) -> tuple[Sequence[Chunk], Sequence[str], Matrix, Sequence[bytes]]:
+            chunks = list(self.chunker.chunk(document))
+            return (chunks, *encode_chunks(document, chunks, self.encoder))
+
+        return self.store.repair(rewrite, self.options.recipe)
 
     # Versions
 

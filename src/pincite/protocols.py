@@ -5,7 +5,7 @@ Every implementation is run through the battery of its protocol in ``tests/contr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,7 @@ __all__ = [
     "Recall",
     "Reranked",
     "Reranker",
+    "Rewrite",
     "RunNote",
     "Source",
     "Store",
@@ -55,6 +56,9 @@ __all__ = [
     "TokenScorer",
     "Tokenizer",
 ]
+
+Rewrite: TypeAlias = "Callable[[Document], tuple[Sequence[Chunk], Sequence[str], Matrix, Sequence[bytes]]]"
+"""The chunks of a document, what the lexical leg reads with each, their vectors and the digests of what was encoded."""
 
 Context: TypeAlias = "tuple[str, ...]"
 """What a model reads before it answers, in parts that are cut into tokens apart and joined without anything between.
@@ -490,6 +494,13 @@ class Store(Protocol):
 
     def check(self) -> list[str]:
         """Every broken invariant in words; empty when all is well. Changes nothing."""
+        ...
+
+    def repair(self, rewrite: Rewrite, recipe: str = "") -> list[str]:
+        """Mend what `check` finds wrong of the points, from the text that is kept; what was wrong, in words.
+
+        `rewrite` gives for a document what it is written anew with, cut by `recipe`.
+        """
         ...
 
     def close(self) -> None:

@@ -10,10 +10,11 @@ import re
 import sys
 import tarfile
 import zipfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -23,18 +24,16 @@ from pincite.protocols import Container, Source
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
+Test = TypeVar("Test", bound=Callable[..., object])
 DATA = Path(os.environ.get("PINCITE_DATA", ROOT.parent / "shared" / "data"))
 CONSTITUTION = json.loads((BENCHMARKS / "constitution_questions.json").read_text(encoding="utf-8"))
 MANUAL = json.loads((BENCHMARKS / "debian_manual_questions.json").read_text(encoding="utf-8"))
 ANSWERS = [(question, answer) for question in CONSTITUTION["questions"] for answer in question["answers"]]
 
 
-def needs(folder: str) -> Any:
-    def marked(test: Any) -> Any:
-        there = pytest.mark.skipif(not (DATA / folder).is_dir(), reason="needs the evaluation data: set PINCITE_DATA")
-        return pytest.mark.data(there(test))
-
-    return marked
+def needs(folder: str) -> Callable[[Test], Test]:
+    there = pytest.mark.skipif(not (DATA / folder).is_dir(), reason="needs the evaluation data: set PINCITE_DATA")
+    return lambda test: pytest.mark.data(there(test))
 
 
 @cache
@@ -135,8 +134,8 @@ def sections(name: str) -> tuple[tuple[str, str], ...]:
         entries = json.loads(path.read_text(encoding="utf-8"))
         return tuple((str(i), plain(entry["content"])) for i, entry in enumerate(entries, start=1))
     text = plain(pdf_text(path))
-    # "302. Punishment for murder.—": the table of contents has no dash.
-    heads = list(re.finditer(r"(?<!\S)\[?(\d+[A-Z]{0,2})\. ?[A-Z][^.—]{2,150}\.—", text))
+    # "302. Punishment for murder.—", "3[304B. Dowry death.—": the table of contents has no dash.
+    heads = list(re.finditer(r"(?<!\S)(?:\d{0,2}\[)?(\d+[A-Z]{0,2})\. ?[A-Z][^.—]{2,150}\.—", text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     return tuple((head.group(1), text[head.start() : end]) for head, end in zip(heads, ends, strict=True))
 

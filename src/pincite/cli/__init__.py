@@ -16,15 +16,21 @@ from pincite.cli.config import config
 from pincite.cli.demo import demo
 from pincite.cli.doctor import doctor
 from pincite.cli.evaluate import app as evaluate
+from pincite.cli.export import export
+from pincite.cli.history import history
+from pincite.cli.import_file import import_file
 from pincite.cli.lab import lab
 from pincite.cli.listing import list_documents
 from pincite.cli.make import make
 from pincite.cli.optimize import optimize
+from pincite.cli.purge import purge
 from pincite.cli.reindex import reindex
 from pincite.cli.remove import remove
+from pincite.cli.restore import restore
 from pincite.cli.search import search
 from pincite.cli.show import show
 from pincite.cli.status import status
+from pincite.cli.sync import sync
 from pincite.cli.tune import tune
 
 __all__ = ["app", "main"]
@@ -57,15 +63,21 @@ def _root(
 
 
 app.command("add")(add)
+app.command("sync")(sync)
 app.command("search")(search)
 app.command("ask")(ask)
 app.command("list")(list_documents)
 app.command("show")(show)
+app.command("history")(history)
 app.command("remove")(remove)
+app.command("restore")(restore)
+app.command("purge")(purge)
 app.command("status")(status)
 app.command("doctor")(doctor)
 app.command("optimize")(optimize)
 app.command("reindex")(reindex)
+app.command("export")(export)
+app.command("import")(import_file)
 app.command("config")(config)
 app.command("demo")(demo)
 evaluate.command("make")(make)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,11 +22,21 @@ from pincite.cli.common import (
     read_settings,
     short_path,
 )
+from pincite.cli.versions import (
+    AsOfOption,
+    AsRecordedOption,
+    check_point,
+    nothing_then,
+    told_point,
+    told_version,
+    version_data,
+    versions_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pincite.types import Answer, Citation
+    from pincite.types import Answer, Citation, StoredDocument
 
 __all__ = ["ask", "print_sources"]
 
@@ -62,33 +74,47 @@ def ask(
         bool, typer.Option("--explain", help="Show which passage made the model say each word, and how sure it is.")
     ] = False,
     where: WhereOption = None,
+    as_of: AsOfOption = None,
+    as_recorded: AsRecordedOption = None,
     store: StoreOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question from the documents, with checked sources.
 
+    With --as-of and --as-recorded it is answered from the versions of then, and each source says which it is.
+
     Exit status: 0 for an answer, 1 when the documents do not hold one.
     """
     from pincite.types import Answer
 
+    check_point(as_of, as_recorded)
     settings = read_settings(
         store, config, answer_model=model, answer_base_url=base_url, answer_passages=k, answer_marginalize=marginalize
     )
+    wanted = parse_where(where)
     answer: Answer | None = None
     with open_index(settings) as pincite:
-        for piece in pincite.stream(question, where=parse_where(where)):
+        for piece in pincite.stream(question, where=wanted, as_of=as_of, as_recorded=as_recorded):
             if isinstance(piece, Answer):
                 answer = piece
             elif not as_json:
                 sys.stdout.write(piece)
                 sys.stdout.flush()
-    assert answer is not None
+        assert answer is not None
+        if not answer.passages and (told := nothing_then(pincite.store, as_of, as_recorded, wanted)):
+            # What a leg says of words is beside the point then.
+            others = (warning for warning in answer.warnings if not warning.startswith("bm25:"))
+            answer = replace(answer, warnings=(told, *others))
+        versions = versions_of(pincite.store, ((each.document_id, each.version) for each in answer.citations))
     if as_json:
-        print_json({**plain(answer), "probability": answer.probability})
+        data = {**plain(answer), "probability": answer.probability}
+        for row in data["citations"]:
+            row.update(version_data(versions.get((row["document_id"], row["version"]))))
+        print_json(data)
     else:
         sys.stdout.write("\n")
-        print_sources(console(), answer)
+        print_sources(console(), answer, versions, point=told_point(as_of, as_recorded))
         if explain:
             from pincite.cli.explain import print_explanation
 
@@ -97,16 +123,29 @@ def ask(
         raise typer.Exit(1)
 
 
-def print_sources(out: Console, answer: Answer) -> None:
-    """The numbered sources of an answer: document, page or heading, characters, the quoted sentence, the verdict."""
+def print_sources(
+    out: Console,
+    answer: Answer,
+    versions: Mapping[tuple[str, int], StoredDocument] | None = None,
+    *,
+    point: str = "",
+) -> None:
+    """The numbered sources of an answer: document, page or heading, characters, the quoted sentence, the verdict.
+
+    `versions` says of the cited ones when they are in force, `point` for which point in time was asked.
+    """
     from rich.markup import escape
 
     if answer.citations:
         out.print()
     for citation in answer.citations:
+        stored = (versions or {}).get((citation.document_id, citation.version))
+        # Of a document that never said when it is in force, its number says enough today.
+        telling = stored is not None and (point or stored.starts or stored.valid_to or not stored.current)
+        version = told_version(stored) if stored is not None and telling else f"version {citation.version}"
         out.print(
             f"[bold]\\[{citation.number}][/] {escape(citation.title)}{escape(_where(citation))}  "
-            f"[dim]{escape(short_path(citation.uri))} · version {citation.version} · "
+            f"[dim]{escape(short_path(citation.uri))} · {escape(version)} · "
             f"characters {citation.start}-{citation.end}[/]  {_VERDICTS[citation.verdict]}"
         )
         out.print(f"    “{escape(' '.join(citation.quote.split()))}”")
@@ -114,7 +153,7 @@ def print_sources(out: Console, answer: Answer) -> None:
         out.print(f"[yellow]note[/] {escape(warning)}")
     seconds = sum(answer.timings.values())
     by = f"{answer.model}, " if answer.model else ""
-    out.print(f"[dim]{by}{seconds:.1f} s[/]")
+    out.print(f"[dim]{by}{f'{point}, ' if point else ''}{seconds:.1f} s[/]")
 
 
 def _letters(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import platform
 from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
 
 import typer
 
@@ -34,8 +35,15 @@ _PACKAGES = (
 )
 
 
-def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Check the installation, the encoder and every invariant of the index. Repairs only what a crash cut off.
+def doctor(
+    store: StoreOption = None,
+    config: ConfigOption = None,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Mend what is wrong of the index, from the text that it keeps.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Check the installation, the encoder and every invariant of the index. What a crash cut off is always finished.
 
     Exit status: 0 when all is well, 1 when something is not.
     """
@@ -64,8 +72,10 @@ def doctor(store: StoreOption = None, config: ConfigOption = None, as_json: Json
         problems.append(f"answers: {error}")
     if EdgeStore.exists(settings.store.path):
         try:
-            with Pincite.open(settings=settings, create=False) as pincite:
+            with Pincite.open(settings=settings, create=False, salvage=repair) as pincite:
                 pincite.check_encoder()
+                if repair:
+                    notes += [f"repaired: {each}" for each in pincite.repair()]
                 documents = pincite.documents()
                 facts["index"] = f"{settings.store.path}: {len(documents)} documents"
                 problems += [f"index: {problem}" for problem in pincite.store.check()]

@@ -19,6 +19,15 @@ from pincite.cli.common import (
     read_settings,
     reading_markup,
 )
+from pincite.cli.versions import (
+    AsOfOption,
+    AsRecordedOption,
+    check_point,
+    nothing_then,
+    told_version,
+    version_data,
+    versions_of,
+)
 
 if TYPE_CHECKING:
     from pincite.build import Pincite
@@ -32,6 +41,8 @@ def search(
     k: Annotated[int | None, typer.Option("-k", "--k", min=1, help="How many passages.")] = None,
     mode: Annotated[str | None, typer.Option("--mode", metavar="hybrid|dense|bm25", help="Which legs to ask.")] = None,
     where: WhereOption = None,
+    as_of: AsOfOption = None,
+    as_recorded: AsRecordedOption = None,
     full: Annotated[bool, typer.Option("--full", help="Print whole passages.")] = False,
     store: StoreOption = None,
     config: ConfigOption = None,
@@ -39,16 +50,23 @@ def search(
 ) -> None:
     """Find passages, by meaning and by words, with the score of each leg.
 
+    With --as-of and --as-recorded past versions are found, and each passage says which version it is of.
+
     Exit status: 0 also when nothing is found.
     """
+    check_point(as_of, as_recorded)
     settings = read_settings(store, config, search_k=k, search_mode=mode)
+    then = as_of is not None or as_recorded is not None
     with open_index(settings) as pincite:
         wanted = parse_where(where)
-        result = pincite.search(query, where=wanted)
-        if wanted and not result.passages and not _admits(pincite, wanted):
+        result = pincite.search(query, where=wanted, as_of=as_of, as_recorded=as_recorded)
+        if wanted and not then and not result.passages and not _admits(pincite, wanted):
             # What a leg says of words is beside the point then.
             told = f"no document matches {', '.join(where or ())}: values are compared whole, as written"
             result = replace(result, notes=(told, *(note for note in result.notes if not note.startswith("bm25:"))))
+        if not result.passages and (told := nothing_then(pincite.store, as_of, as_recorded, wanted)):
+            result = replace(result, notes=(told, *(note for note in result.notes if not note.startswith("bm25:"))))
+        versions = versions_of(pincite.store, ((p.chunk.document_id, p.chunk.version) for p in result.passages))
     if as_json:
         passages = [
             {
@@ -58,6 +76,8 @@ def search(
                 "legs": {stage: {"score": hit.score, "rank": hit.rank} for stage, hit in passage.legs.items()},
                 "title": passage.title,
                 "uri": passage.uri,
+                "version": passage.chunk.version,
+                **version_data(versions.get((passage.chunk.document_id, passage.chunk.version))),
                 "chunk": passage.chunk,
                 "found": passage.found,
                 "metadata": passage.metadata,
@@ -78,6 +98,9 @@ def search(
             f"   [dim]{passage.hit.stage} {passage.hit.score:.4f}   {legs}   "
             f"{passage.chunk.document_id} {passage.chunk.start}-{passage.chunk.end}[/]"
         )
+        stored = versions.get((passage.chunk.document_id, passage.chunk.version))
+        if stored is not None and (then or not stored.current):
+            out.print(f"   [dim]{told_version(stored, recorded=as_recorded is not None)}[/]")
         if passage.found:
             spans = ", ".join(f"{start}-{end}" for start, end in passage.found)
             out.print(f"   [dim]found in it {spans}[/]")

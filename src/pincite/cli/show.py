@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,7 @@ from pincite.cli.common import (
     read_settings,
     reading_markup,
 )
+from pincite.cli.versions import told_version, version_data
 
 __all__ = ["show"]
 
@@ -27,21 +29,30 @@ def show(
     ] = None,
     version: Annotated[
         int | None,
-        typer.Option("--version", metavar="N", help="Only if this is still its version."),
+        typer.Option("--version", metavar="N", help="This version, if it is kept. Default: the current one."),
+    ] = None,
+    diff: Annotated[
+        tuple[int, int] | None,
+        typer.Option("--diff", metavar="V1 V2", help="What changed between two versions, by lines or sentences."),
     ] = None,
     chunks: Annotated[bool, typer.Option("--chunks", help="Show how it was cut instead.")] = False,
     store: StoreOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a document: what is known of it and its text, or the characters of a citation."""
+    """Show a document: what is known of it and its text, the characters of a citation, or what a version changed."""
     from pincite.errors import InputError
 
+    if diff is not None:
+        if span is not None or version is not None or chunks:
+            raise InputError("--diff compares whole versions: give it alone")
+        _show_diff(document, diff, store, config, as_json)
+        return
     with open_index(read_settings(store, config)) as pincite:
-        found = pincite.show(document)
-        cut = pincite.store.chunks(found.id) if chunks else []
-    if version is not None and version != found.version:
-        raise InputError(f"version {version} of {found.uri} is not kept: the document has version {found.version} now")
+        found = pincite.show(document, version)
+        cut = pincite.store.chunks(found.id, found.version) if chunks else []
+        listed = {each.version: each for each in pincite.store.history(found.id)}
+    stored = listed.get(found.version)
     text = found.text
     if span is not None:
         first, dash, last = span.partition("-")
@@ -52,7 +63,7 @@ def show(
         print_json(
             cut
             if chunks
-            else {"document": found}
+            else {"document": found, **version_data(stored)}
             if span is None
             else {"id": found.id, "version": found.version, "text": text}
         )
@@ -71,7 +82,7 @@ def show(
         out.print(f"[bold]{escape(found.title)}[/]")
         facts = {
             "id": found.id,
-            "version": found.version,
+            "version": told_version(stored).removeprefix("version ") if stored else found.version,
             "source": found.uri,
             "type": found.media_type,
             "sha256": found.content_hash,
@@ -86,3 +97,16 @@ def show(
             out.print(f"[yellow]note[/] {escape(warning)}")
         out.print()
     typer.echo(text)
+
+
+def _show_diff(
+    document: str, versions: tuple[int, int], store: Path | None, config: Path | None, as_json: bool
+) -> None:
+    from pincite.cli.diff import diff_data, print_diff
+
+    with open_index(read_settings(store, config)) as pincite:
+        old, new = (pincite.show(document, version) for version in versions)
+    if as_json:
+        print_json(diff_data(old, new))
+    else:
+        print_diff(console(), old, new)

@@ -17,8 +17,10 @@ from pincite.cli.common import (
     read_settings,
     recipes,
 )
+from pincite.cli.versions import told_counts, told_moment
 
 if TYPE_CHECKING:
+    from pincite.config import HistorySettings
     from pincite.protocols import Recall
 
 __all__ = ["recall_line", "status"]
@@ -41,6 +43,8 @@ def status(
     settings = read_settings(store, config)
     with open_index(settings) as pincite:
         documents = pincite.documents()
+        past = [each for each in pincite.store.history() if not each.current]
+        last = pincite.store.runs(1)
         header = pincite.store.header
         index = pincite.store.index_report()
         measured = pincite.store.measure_recall(queries, seed) if recall else None
@@ -57,6 +61,11 @@ def status(
         "documents": len(documents),
         "chunks": sum(each.chunks for each in documents),
         "characters": sum(each.characters for each in documents),
+        "past versions": len(past),
+        "past chunks": sum(each.chunks for each in past),
+        "removed documents": len({each.id for each in past} - {each.id for each in documents}),
+        "retention": _kept(settings.history),
+        "last run": f"{last[0].command}, {told_moment(last[0].at)}: {told_counts(last[0])}" if last else "none",
         "on disk": f"{size / 1e6:.1f} MB",
         "encoder": f"{header.identity.name}, {header.identity.dimension} dimensions",
         "lexical language": header.language,
@@ -83,6 +92,14 @@ def status(
         out.print(f"[dim]{name:17}[/] {shown}")
     for note in (*([advice] if advice else ()), *index.notes):
         out.print(f"[yellow]{'note':17}[/] {escape(note)}")
+
+
+def _kept(history: HistorySettings) -> str:
+    """What the settings of `history` say, in words."""
+    if history.versions == 0:
+        return "none: what is replaced or removed is deleted"
+    most = "all" if history.versions is None else f"the last {history.versions:,} of each document"
+    return f"{most}, for good" if history.days is None else f"{most}, for {history.days:g} days"
 
 
 def recall_line(measured: Recall) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +25,7 @@ from pincite.cli.common import (
     read_settings,
     short_path,
 )
-from pincite.cli.versions import ValidFromOption, check_day
+from pincite.cli.versions import check_day
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from pincite.build import Pincite
     from pincite.config import Settings
     from pincite.indexing import AddListener
-    from pincite.types import AddReport, FileOutcome
+    from pincite.types import AddReport, FileOutcome, MetadataValue
 
     #: One run over what was named: an open index and who is told of it → its report.
     Work = Callable[[Pincite, AddListener], AddReport]
@@ -106,44 +108,199 @@ def sync(
         raise InputError("--poll goes with --watch")
     if watch and dry_run:
         raise InputError("--watch syncs, --dry-run does not: give one of them")
-    metadata = parse_meta(meta)
-    first_day = check_day(valid_from, "--valid-from")
     settings = read_settings(store, config)
     out = console(stderr=True)
+    asked = _Asked(names, urls, parse_meta(meta), check_day(valid_from, "--valid-from"), dry_run, remove_all)
+    asked.works(settings, out)  # what is no folder or no list is told before an index is made
+    rounds = _Rounds(asked, settings, out, as_json=as_json, watching=watch)
+    if not watch:
+        if unexpected(rounds.sync()):
+            raise typer.Exit(1)
+        return
+    from pincite.cli.watching import changes_of, ticks
 
-    def works() -> list[Work]:
-        if urls:
-            return _pages(names, settings, metadata, first_day, dry_run, remove_all, out)
-        folder = Path(names[0]).expanduser()
-        if len(names) > 1:
+    if urls:
+        waited = ticks(poll or _URL_POLL)
+    else:
+        waited = changes_of(asked.folder, ignored=settings.store.path, poll=poll, retry=_RETRY)
+    rounds.keep_on(waited)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the command line asks for."""
+
+    names: Sequence[str]
+    urls: bool
+    metadata: Mapping[str, MetadataValue]
+    valid_from: str | None
+    dry_run: bool
+    remove_all: bool
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.names[0]).expanduser()
+
+    def works(self, settings: Settings, out: Console) -> list[Work]:
+        """What is to be done with an open index, one after the other. Raises InputError for what cannot be."""
+        from pincite.errors import InputError
+
+        if self.urls:
+            return self._pages(settings, out)
+        if len(self.names) > 1:
             raise InputError("sync takes one folder: the index is made equal to it")
-        if not folder.is_dir():
-            raise InputError(f"{names[0]!r} is not a folder: sync makes the index equal to a folder")
+        if "://" in self.names[0]:
+            raise InputError(f"{self.names[0]} is a URL: say --urls")
+        if not self.folder.is_dir():
+            raise InputError(f"{self.names[0]!r} is not a folder: sync makes the index equal to a folder")
 
         def run(pincite: Pincite, listener: AddListener) -> AddReport:
             return pincite.sync(
-                folder,
-                metadata=metadata,
-                valid_from=first_day,
+                self.folder,
+                metadata=self.metadata,
+                valid_from=self.valid_from,
                 listener=listener,
-                dry_run=dry_run,
-                remove_all=remove_all,
+                dry_run=self.dry_run,
+                remove_all=self.remove_all,
             )
 
         return [run]
 
-    works()  # what is no folder or no list is told before an index is made
-    if watch:
-        from pincite.cli.watching import rounds
+    def _pages(self, settings: Settings, out: Console) -> list[Work]:
+        from pincite import __version__
+        from pincite.web_sources import Fetching, Manifest, read_manifests, sync_urls
 
-        _keep_on(
-            lambda: _once(works(), settings, out, as_json=as_json, dry_run=False, line=True),
-            rounds(None if urls else Path(names[0]).expanduser(), settings.store.path, poll or _URL_POLL, _RETRY)
-            if urls
-            else rounds(Path(names[0]).expanduser(), settings.store.path, poll, _RETRY),
-            out,
+        fetching = Fetching(
+            user_agent=f"pincite/{__version__}",
+            max_bytes=int(settings.load.max_file_mb * 1e6),
+            seconds=settings.load.seconds,
         )
-        return
-    report = _once(works(), settings, out, as_json=as_json, dry_run=dry_run)
-    if unexpected(report):
-        raise typer.Exit(1)
+
+        def work(manifest: Manifest) -> Work:
+            def run(pincite: Pincite, listener: AddListener) -> AddReport:
+                return sync_urls(
+                    pincite,
+                    manifest,
+                    metadata=self.metadata,
+                    valid_from=self.valid_from,
+                    listener=listener,
+                    fetching=fetching,
+                    tell=lambda told: out.print(f"note: {told}", style="yellow", markup=False),
+                    dry_run=self.dry_run,
+                    remove_all=self.remove_all,
+                )
+
+            return run
+
+        return [work(manifest) for manifest in read_manifests(self.names)]
+
+
+class _Rounds:
+    """One sync, or one after every change. The index is open only while one runs, so that others can use it."""
+
+    def __init__(self, asked: _Asked, settings: Settings, out: Console, *, as_json: bool, watching: bool) -> None:
+        self._asked = asked
+        self._settings = settings
+        self._out = out
+        self._as_json = as_json
+        self._watching = watching
+        self._told: object = None
+
+    def sync(self) -> AddReport:
+        """One round: print its report. Interrupted, it says so and leaves with 130."""
+        from pincite.cli.progress import AddProgress
+        from pincite.types import AddReport
+
+        outcomes: list[FileOutcome] = []
+        encoded = 0
+        interrupted = False
+        started = time.perf_counter()
+        works = self._asked.works(self._settings, self._out)
+        with open_index(self._settings, create=not self._asked.dry_run) as pincite:
+            with AddProgress(self._out, outcomes) as listener:
+                try:
+                    for work in works:
+                        report = work(pincite, listener)
+                        encoded += report.encoded
+                        if self._asked.dry_run:
+                            outcomes += report.outcomes
+                except KeyboardInterrupt:
+                    interrupted = True
+            if not interrupted and not self._asked.dry_run and pincite.store.needs_optimizing():
+                self._out.print(f"building the vector index over {pincite.store.point_count:,} chunks …")
+                pincite.store.optimize()
+            total = pincite.store.document_count
+            advice = cut_otherwise(pincite.documents(), self._settings)
+        report = AddReport(tuple(outcomes), time.perf_counter() - started, encoded)
+        self._print(report, total, advice, interrupted)
+        if interrupted:
+            self._out.print("interrupted: what is listed is in the index; run it again for the rest", style="yellow")
+            raise typer.Exit(130)
+        return report
+
+    def keep_on(self, waited: Iterator[bool]) -> None:
+        """Sync at the first of `waited` and at every true one, and again after one that failed, until Ctrl-C."""
+        from pincite.errors import InputError, StoreBusyError, StoreError
+
+        due = True
+        try:
+            for changed in waited:
+                if not (due or changed):
+                    continue
+                try:
+                    self.sync()
+                    due = False
+                except StoreBusyError as error:
+                    self._out.print(f"tried again later: {error}", style="yellow", markup=False)
+                    due = True
+                except (InputError, StoreError) as error:
+                    # The disk may be away for a while, or the list be half written.
+                    self._out.print(f"not synced: {error}", style="red", markup=False)
+                    due = True
+        except KeyboardInterrupt:
+            self._out.print("stopped: the index holds what was reported")
+
+    def _print(self, report: AddReport, total: int, advice: str, interrupted: bool) -> None:
+        news = [each for each in report.outcomes if each.status != "unchanged"]
+        told = [each for each in news if each.status == "skipped"]
+        # While watching, a round that did nothing is not told of, nor is what was skipped before.
+        if self._watching and len(told) == len(news) and told == self._told:
+            return
+        self._told = told
+        if self._as_json:
+            data = {
+                "report": report,
+                "dry_run": self._asked.dry_run,
+                "interrupted": interrupted,
+                "documents_in_index": total,
+                "notes": [advice] if advice else [],
+            }
+            if self._watching:
+                typer.echo(json.dumps(plain(data), ensure_ascii=False))
+            else:
+                print_json(data)
+        else:
+            lines = _change_lines(report, None if self._asked.dry_run else _LINES)
+            for line in [*lines, *report_lines(report, total, moves=True)]:
+                console().print(line)
+            if self._asked.dry_run:
+                console().print("nothing was written: this says what would be done")
+        if advice:
+            self._out.print(f"note: {advice}", style="yellow", markup=False)
+
+
+def _change_lines(report: AddReport, most: int | None) -> list[str]:
+    """What was added, updated, moved and removed, as rich markup lines; at most so many of each."""
+    from rich.markup import escape
+
+    lines = []
+    for status, colour in _COLOURS.items():
+        found = [each for each in report.outcomes if each.status == status]
+        for each in found[:most]:
+            version = f" (version {each.version})" if each.version and status in ("updated", "moved") else ""
+            came = each.detail.removeprefix("from ")
+            detail = f", from {short_path(came)}" if came != each.detail else f", {each.detail}" if each.detail else ""
+            lines.append(f"[{colour}]{status:7}[/] {escape(short_path(each.uri))}{version}{escape(detail)}")
+        if more := len(found) - len(found[:most]):
+            lines.append(f"[{colour}]{status:7}[/] … and {more:,} more")
+    return lines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from pincite.protocols import Store
+    from pincite.protocols import RunNote, Store
     from pincite.types import Filter, StoredDocument
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "check_point",
     "in_force",
     "nothing_then",
+    "told_counts",
     "told_moment",
     "told_point",
     "told_spans",
@@ -189,3 +190,11 @@ def _not_in_force(history: Sequence[StoredDocument], as_of: str) -> str:
     told = [f"the next is in force from {later[0]}"] if later else []
     told += [f"the last was in force until {earlier[-1]}"] if earlier else []
     return f"no version of any document was in force on {as_of}" + (f": {', '.join(told)}" if told else "")
+
+
+def told_counts(run: RunNote) -> str:
+    """``3 added, 1 removed, 20 unchanged``, without what there is none of."""
+    order = ("added", "updated", "moved", "removed", "skipped")
+    counts = {status: sum(each.status == status for each in run.outcomes) for status in order}
+    told = [f"{count:,} {status}" for status, count in {**counts, "unchanged": run.unchanged}.items() if count]
+    return ", ".join(told) or "nothing"

@@ -6,7 +6,7 @@ import hashlib
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple
 from pathlib import Path
@@ -19,7 +19,7 @@ from pincite.errors import BackendError, StoreError
 if TYPE_CHECKING:
     from pincite.protocols import Encoder, EncoderIdentity, Matrix, Tokenizer
 
-__all__ = ["FILE_NAME", "CachedEncoder"]
+__all__ = ["FILE_NAME", "CachedEncoder", "forget_texts"]
 
 FILE_NAME = "vectors.sqlite"
 
@@ -258,3 +258,29 @@ class CachedEncoder:
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def forget_texts(folder: Path, texts: Iterable[str]) -> int:
+    """Delete the vectors of these texts, of every encoder, from the file kept in `folder`. How many there were.
+
+    Raises StoreError when the file cannot be used.
+    """
+    file = folder / FILE_NAME
+    if not file.is_file():
+        return 0
+    try:
+        connection = sqlite3.connect(file, timeout=_BUSY_SECONDS)
+        try:
+            # What is deleted is overwritten.
+            connection.execute("PRAGMA secure_delete = ON")
+            spaces = [number for (number,) in connection.execute("SELECT number FROM spaces")]
+            rows = [(space, _hash(text)) for text in texts for space in spaces]
+            with connection:
+                before = connection.total_changes
+                connection.executemany("DELETE FROM vectors WHERE space = ? AND hash = ?", rows)
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return connection.total_changes - before
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise StoreError(f"the vectors kept in {file} cannot be used: {error}") from error

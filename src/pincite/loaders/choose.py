@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import PurePosixPath
@@ -137,12 +138,17 @@ def _package(source: Source, suffix: str) -> str:
     try:
         with zipfile.ZipFile(source.path or BytesIO(source.data)) as package:
             names = package.namelist()
-            mimetype = package.read("mimetype")[:100].strip() if "mimetype" in names[:1] else b""
-    except (zipfile.BadZipFile, ValueError, OSError, KeyError, RuntimeError, NotImplementedError, EOFError):
+            mimetype = b""
+            if "mimetype" in names:  # first by the standard, but not in every program
+                with package.open("mimetype") as part:
+                    mimetype = part.read(100).strip()
+    except (zipfile.BadZipFile, zlib.error, ValueError, OSError, KeyError, RuntimeError, NotImplementedError, EOFError):
         # Damaged, but the suffix may still say what it was, and that loader what is wrong with it.
         return suffix or ".zip"
     if mimetype in _MIMETYPES:
         return _MIMETYPES[mimetype]
+    if "META-INF/container.xml" in names and suffix == ".epub":
+        return ".epub"
     folders = {name.lstrip("/").lower().split("/")[0] + "/" for name in names if "/" in name}
     kinds = [kind for folder, kind in _PACKAGES if folder in folders]
     if len(kinds) == 1 and "[Content_Types].xml" in names:

@@ -14,9 +14,11 @@ from typing import Literal
 from pincite.errors import LoadError, NoTextError
 from pincite.loaders.chart_data import read_chart
 from pincite.loaders.clean import clean, collapse, loss_warnings
+from pincite.loaders.formula_text import formula_text
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.loaders.numbering import ordinal
 from pincite.loaders.office_package import DAMAGE, Element, Package, attribute, child, local, refuse
+from pincite.loaders.table_text import table_lines
 from pincite.protocols import Source
 from pincite.types import Document, Heading
 
@@ -344,6 +346,8 @@ class _Reader:
             elif tag in ("footnoteReference", "endnoteReference"):
                 self._notes.append((tag.removesuffix("Reference"), attribute(element, "id")))
                 pieces.append(f"[^{len(self._notes)}]")
+            elif tag == "oMath":
+                pieces.append(formula_text(element))
             elif tag in ("txbxContent", "chart"):
                 boxes.append(element)
             elif tag == "AlternateContent":
@@ -376,8 +380,8 @@ class _Reader:
         titles, rows = read_chart(self._package.chart(attribute(element, "id")))
         for title in titles:
             self._write(_Paragraph(title))
-        for i, row in enumerate(rows):
-            self._write(_Paragraph(" | ".join(row).strip(), "row"), fresh=i == 0)
+        for i, line in enumerate(table_lines(rows, len(rows[0]) if rows else 0)):
+            self._write(_Paragraph(line, "row"), fresh=i == 0)
         self._last = "text"
 
     def _write_notes(self) -> None:

@@ -93,7 +93,8 @@ def _read(message: Message) -> Letter:
         raise LoadError("the file is no message: it has no headers of mail")
     _refuse_encrypted(message)
     _describe(letter)
-    shown = [f"{name}: {letter.headers[name]}" for name in _SHOWN if name in letter.headers]
+    names = [name for name in _SHOWN if name in letter.headers] or list(letter.headers)
+    shown = [f"{name}: {letter.headers[name]}" for name in names]
     body = _Body()
     body.read(message)
     head = "\n".join(shown)

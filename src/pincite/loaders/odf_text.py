@@ -19,6 +19,10 @@ def _names(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
+_TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
+_TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
+_P, _STYLE = f"{_TEXT}p", f"{_TEXT}style-name"
+_CELL, _COVERED, _COLUMNS = f"{_TABLE}table-cell", f"{_TABLE}covered-table-cell", f"{_TABLE}number-columns-repeated"
 _SPACE = re.compile(r"[ \t\r\n]+")
 _MOST_CELLS = 20_000_000  #: of one table, repeated ones counted each time
 # What stands among the text and is none of it, or is read elsewhere.
@@ -205,12 +209,20 @@ class OdfText:
                 for each in row:
                     self.blocks(each)
             return
-        rows = [list(map(collapse, row)) for row in table_rows(table, lambda cell: " ".join(self.cell(cell)))]
+        rows = [list(map(collapse, row)) for row in table_rows(table, self.cell_text)]
         rows = [row for row in rows if any(row)]
         width = max(map(len, rows), default=0)
         if rows:
             named = child(table, "table-header-rows") is not None
             self.writer.lines(table_lines(rows, width, header=named or first_row_is_header(rows)))
+
+    def cell_text(self, cell: Element) -> str:
+        """The text of a cell on one line."""
+        if len(cell) == 1 and cell[0].tag == _P and not len(cell[0]):  # nearly all of a long sheet
+            style = cell[0].get(_STYLE)
+            if not style or not self.styles.hidden(style):
+                return collapse(cell[0].text or "")
+        return " ".join(self.cell(cell))
 
     def cell(self, parent: Element) -> Iterator[str]:
         """The texts inside a cell or a note, each paragraph apart."""
@@ -365,12 +377,13 @@ def table_rows(table: Element, cell_text: Callable[[Element], str], most: int = 
         cells: list[str] = []
         blank = 0
         for cell in row:
-            tag = local(cell)
-            if tag not in ("table-cell", "covered-table-cell"):
+            tag = cell.tag
+            if tag not in (_CELL, _COVERED):
                 continue
-            repeated = max(1, _count(attribute(cell, "number-columns-repeated"), 1))
-            text = cell_text(cell).strip() if tag == "table-cell" and len(cell) else ""
-            if not text and tag == "table-cell":
+            times = cell.get(_COLUMNS)
+            repeated = max(1, _count(times, 1)) if times else 1
+            text = cell_text(cell).strip() if tag == _CELL and len(cell) else ""
+            if not text and tag == _CELL:
                 text = attribute(cell, "string-value") or (attribute(cell, "value") if not len(cell) else "")
             if not text:
                 blank += repeated

@@ -158,7 +158,7 @@ class _Reader:
             if not self._styles.shown(attribute(table, "style-name")):
                 self.hidden.append(name)
             before = self.writer.length
-            rows = table_rows(table, lambda cell: " ".join(self.text.cell(cell)))
+            rows = table_rows(table, self.text.cell_text)
             first = next(filter(any, rows), None)
             shapes = child(table, "shapes")
             if first is not None or (shapes is not None and any(map(str.strip, shapes.itertext()))):

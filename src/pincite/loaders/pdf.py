@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from pincite.errors import LoadError, NoTextError
-from pincite.loaders.clean import loss_warnings
+from pincite.loaders.clean import clean, loss_warnings
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.loaders.ocr import Tesseract, check_languages
 from pincite.loaders.pdf_pages import INFO, RawFile, RawPage, read_file
@@ -86,7 +86,7 @@ class PdfLoader:
     def _scans(self, data: bytes, raw: RawFile) -> tuple[Scans, str, str]:
         """The file with its scanned pages read; what to install to have more read; Tesseract's version."""
         force = self._ocr == "force"
-        wanted = [i for i, page in enumerate(raw.pages) if force or (not page.text.strip() and page.readable)]
+        wanted = [i for i, page in enumerate(raw.pages) if force or _may_need_ocr(page)]
         nothing = Scans(raw, {}, {})
         if not wanted:
             return nothing, "", ""
@@ -134,6 +134,11 @@ def _warnings(raw: RawFile, read: PdfText, scans: Scans, advice: str, version: s
     if read.lost_bookmarks:
         warnings.append(f"{read.lost_bookmarks} of {len(raw.outline)} bookmarks not found on their page")
     return (*warnings, *loss_warnings(0, read.invisible))
+
+
+def _may_need_ocr(page: RawPage) -> bool:
+    """Whether a page shows something and has no text: a picture, marks, or a font that does not say what it is."""
+    return not clean(page.text).text.strip() and (page.readable or bool(page.text.strip()))
 
 
 def _without_text(page: RawPage, outside: int, failure: str) -> str:

@@ -19,8 +19,11 @@ from pincite.loaders.pdf_pages import RawPage
 __all__ = ["lines_in_order"]
 
 _LEAST_LINES = 6  #: of a column
+_LEAST_LETTERS = 18  #: of the usual line of prose, in a column
 _MOST_BLOCKS = 200
+_MOST_PIECES = 12  #: blocks that are no prose, on a page of text
 _MOST_COLUMNS = 4
+_CELLS = 0.12  #: of the lines of a column: with more that have cells it is a table
 _GUTTER = 7.0  #: points
 _NARROWEST = 24  #: of a column, in points
 
@@ -34,6 +37,11 @@ class _Block:
     bottom: float
     right: float
     top: float
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether these are the lines of a column of text, full and many."""
+        return len(self.lines) >= _LEAST_LINES - 1 and median(len(line.text) for line in self.lines) >= _LEAST_LETTERS
 
     def add(self, line: Line) -> None:
         self.lines.append(line)
@@ -50,7 +58,7 @@ def lines_in_order(page: RawPage) -> PageLines:
     gutters = _gutters(page, lines)
     if gutters:
         divided = page_lines(page, gutters)
-        if _torn(divided.lines, gutters):
+        if _torn(page, divided.lines, gutters):
             ordered = _by_columns(divided.lines, gutters)
             return replace(found, lines=ordered)
     return replace(found, lines=_by_blocks(lines))
@@ -118,7 +126,7 @@ def _column(line: Line, gutters: tuple[float, ...]) -> int | None:
     return first if first == last else None
 
 
-def _torn(lines: list[Line], gutters: tuple[float, ...]) -> bool:
+def _torn(page: RawPage, lines: list[Line], gutters: tuple[float, ...]) -> bool:
     """Whether these are columns of prose that the file mixes."""
     columns: list[list[Line]] = [[] for _ in range(len(gutters) + 1)]
     places = []
@@ -134,10 +142,25 @@ def _torn(lines: list[Line], gutters: tuple[float, ...]) -> bool:
         # Cells of a table are short, lines of prose are as wide as their column.
         if median(line.right - line.left for line in column_lines) < 0.6 * width:
             return False
-        if median(len(line.text) for line in column_lines) < 18:
+        if median(len(line.text) for line in column_lines) < _LEAST_LETTERS:
+            return False
+        if sum(_has_cells(page, line) for line in column_lines) > _CELLS * len(column_lines):
             return False
     changes = sum(one != two for one, two in pairwise(places))
     return changes > 2 * len(columns) + 0.25 * min(map(len, columns))
+
+
+def _has_cells(page: RawPage, line: Line) -> bool:
+    """Whether a line has a gap within that is too wide for a space: cells of a row."""
+    boxes = page.boxes
+    right = None
+    for origin in line.origins:
+        if origin < 0 or boxes[4 * origin + 2] <= boxes[4 * origin]:
+            continue
+        if right is not None and boxes[4 * origin] - right > 1.2 * line.height:
+            return True
+        right = boxes[4 * origin + 2]
+    return False
 
 
 def _by_columns(lines: list[Line], gutters: tuple[float, ...]) -> list[Line]:
@@ -171,6 +194,9 @@ def _by_blocks(lines: list[Line]) -> list[Line]:
             blocks.append(_Block([line], line.left, line.bottom, line.right, line.top))
     if not 1 < len(blocks) <= _MOST_BLOCKS or any(block.top <= block.bottom for block in blocks):
         return lines
+    pieces = sum(not block.is_prose for block in blocks)
+    if pieces > max(_MOST_PIECES, 2 * (len(blocks) - pieces)):
+        return lines  # a table, a form or a drawing: the program knows its cells better
     return [line for block in _sorted(blocks) for line in block.lines]
 
 
@@ -205,9 +231,8 @@ def _precedes(blocks: list[_Block], i: int, j: int, rtl: bool) -> bool:
     one, two = blocks[i], blocks[j]
     if min(one.right, two.right) > max(one.left, two.left):
         return one.bottom >= two.top - 0.3 * two.lines[0].height
-    # Side by side: only columns, not cells of a table or labels in a figure.
-    if len(one.lines) < 3 or len(two.lines) < 3:
-        return False
+    if not (one.is_prose and two.is_prose):
+        return False  # cells of a table, labels in a figure
     if (one.left > two.right) if not rtl else (one.right < two.left):
         return False
     top, bottom = max(one.top, two.top), min(one.bottom, two.bottom)

@@ -18,12 +18,12 @@ __all__ = ["SheetFacts", "sheet_facts"]
 
 Cell = tuple[int, int]  # row and column, from 0
 
-_FILLED = re.compile(rb'<(?:\w+:)?c\b(?=[^>]*\br="([A-Z]{1,3})(\d{1,7})")[^>]*(?<!/)>')
+_FILLED = re.compile(rb'<(?:\w+:)?c\b(?=[^<>]*\br="([A-Z]{1,3})(\d{1,7})")[^<>]*(?<!/)>')
 _ERROR = re.compile(
-    rb'<(?:\w+:)?c\b(?=[^>]*\bt="e")(?=[^>]*\br="([A-Z]{1,3})(\d{1,7})")[^>]*>'
-    rb"(?:<f\b[^>]*/>|<f\b[^>]*>[^<]*</f>)?<v>(#[A-Z0-9/!?_]{2,20})</v>"
+    rb'<(?:\w+:)?c\b(?=[^<>]*\bt="e")(?=[^<>]*\br="([A-Z]{1,3})(\d{1,7})")[^<>]*>'
+    rb"(?:<f\b[^<>]*/>|<f\b[^<>]*>[^<]*</f>)?<v>(#[A-Z0-9/!?_]{2,20})</v>"
 )
-_UNVALUED = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v/>|<v></v>)?\s*</(?:\w+:)?c>")
+_UNVALUED = re.compile(rb"(?:</f>|<f\b[^<>]*/>)\s*(?:<v/>|<v></v>)?\s*</(?:\w+:)?c>")
 _TAIL = 1 << 14  #: bytes of a piece that are read again with the next, so that no cell is cut in two
 _PERCENT_FORMATS = frozenset({"9", "10"})
 
@@ -131,7 +131,7 @@ def _percent_styles(package: Package, book: str) -> re.Pattern[bytes] | None:
         if wanted:
             listed = "|".join(wanted).encode()
             return re.compile(
-                rb'<(?:\w+:)?c\b(?=[^>]*\bs="(?:' + listed + rb')")(?=[^>]*\br="([A-Z]{1,3})(\d{1,7})")[^>]*(?<!/)>'
+                rb'<(?:\w+:)?c\b(?=[^<>]*\bs="(?:' + listed + rb')")(?=[^<>]*\br="([A-Z]{1,3})(\d{1,7})")[^<>]*(?<!/)>'
             )
     return None
 

@@ -13,11 +13,12 @@ __all__ = ["write_sheet"]
 _TITLES = 10  #: rows of one cell above a table that are its title, at most
 _NOTE = 60  #: characters of a lone cell below a table from which on it is a note, not a row
 _HEADER_SAMPLE = 51
+_DEEPEST = 8  #: regions within regions that are told apart
 
 _Rows = Sequence[Sequence[str]]
 
 
-def write_sheet(writer: TextWriter, rows: Iterable[Sequence[str]]) -> None:
+def write_sheet(writer: TextWriter, rows: Iterable[Sequence[str]], *, depth: int = 0) -> None:
     """Write the cells of `rows` region by region, from top to bottom and, where they lie side by side, from the left.
 
     Blank rows part regions, unless what follows one goes on with the columns of the table above and has no header.
@@ -25,13 +26,14 @@ def write_sheet(writer: TextWriter, rows: Iterable[Sequence[str]]) -> None:
     one table. Rows of a single cell above a table are its title. Cells are without white space at their ends.
     """
     for band in _bands(rows):
-        corner = _corner(band)
-        parts = [band[:corner], band[corner:]] if corner else _side_by_side(band)
+        parts = _at_corners(band)
         if len(parts) == 1:
-            _write_region(writer, parts[0])
+            parts = _side_by_side(band)
+        if len(parts) == 1 or depth == _DEEPEST:
+            _write_region(writer, parts[0] if len(parts) == 1 else _only(band, _filled_columns(band)))
             continue
         for part in parts:
-            write_sheet(writer, part)
+            write_sheet(writer, part, depth=depth + 1)
 
 
 def _bands(rows: Iterable[Sequence[str]]) -> Iterator[list[Sequence[str]]]:
@@ -78,19 +80,20 @@ def _extent(rows: _Rows) -> tuple[int, int]:
     return min(row[0] for row in filled if row), max(row[-1] for row in filled if row)
 
 
-def _corner(band: _Rows) -> int:
-    """The row from which on a band goes on in other columns than all above it; 0 if there is none."""
+def _at_corners(band: _Rows) -> list[_Rows]:
+    """The band, parted where all that follows lies in other columns than all above; no part is of a single row."""
     extents = [_extent([row]) for row in band]
     below: list[tuple[int, int]] = []  # of each row and all under it, from the last up
     for left, right in reversed(extents):
         below.append((min(left, below[-1][0]), max(right, below[-1][1])) if below else (left, right))
+    cuts = [0]
     least, most = extents[0]
     for i, (left, right) in enumerate(extents):
         lower = below[len(band) - 1 - i]
-        if i > 1 and i < len(band) - 1 and (most < lower[0] or lower[1] < least):
-            return i
+        if cuts[-1] + 2 <= i <= len(band) - 2 and (most < lower[0] or lower[1] < least):
+            cuts.append(i)
         least, most = min(least, left), max(most, right)
-    return 0
+    return [band[start:end] for start, end in pairwise([*cuts, len(band)])]
 
 
 def _side_by_side(band: _Rows) -> list[_Rows]:

@@ -42,7 +42,8 @@ class WorkbookLoader:
     percentages and errors (``#REF!``) as shown where the format is .xlsx or .xlsm. Of merged cells the value stands
     once. Formulas show the result that the file holds; those without one are counted in a warning. Comments and text
     boxes follow the cells of their sheet. A sheet whose cells lie so far apart that its rectangle is beyond 20 million
-    is left out and named. Number formats other than percentages, charts and pictures are not read.
+    is left out and named. Hidden rows and columns are read; number formats other than percentages, charts and
+    pictures are not.
     """
 
     name = "workbook"

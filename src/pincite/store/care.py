@@ -19,7 +19,7 @@ import numpy as np
 from pincite.protocols import IndexReport
 from pincite.store import ivfpq, recall, search
 from pincite.store.catalogue import Catalogue
-from pincite.store.payload import ORDINAL_BITS, PAST, read_chunk
+from pincite.store.payload import ORDINAL_BITS
 from pincite.store.plan import NAMES, UNMEASURED, Beam, IndexOptions, IndexState, Layout
 from pincite.store.points import next_points, points_folders
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pincite.store.visible import Visible
     from pincite.types import Hit
 
-__all__ = ["Rebuild", "Search", "Settle", "VectorIndex", "broken_invariants", "exchange", "now"]
+__all__ = ["Rebuild", "Search", "Settle", "VectorIndex", "exchange", "now"]
 
 #: The hits nearest to a unit vector: so many, so widely; None is exactly.
 Search = Callable[["Matrix", int, "Beam | None"], "list[Hit]"]
@@ -322,43 +322,6 @@ def _batches(points: Points, covered: set[int]) -> Iterator[tuple[NDArray[np.int
             ids, vectors = [], []
     if ids:
         yield np.array(ids, np.int64), np.array(vectors, np.float32)
-
-
-def broken_invariants(catalogue: Catalogue, points: Points, visible: Visible, index: VectorIndex) -> Iterator[str]:
-    """In words, whatever is not as it must be: the catalogue is whole, and codes that it names can be used.
-
-    Every point that is not hidden is of a version that is kept and marked if that is past; its text is what the
-    document has in its span; none is missing.
-    """
-    yield from (f"catalogue: {problem}" for problem in catalogue.integrity())
-    if catalogue.purging():
-        yield "a purge was cut off: its text may still be in the files until the index can be written anew"
-    if index.state.sidecar is not None and index.codes is None:
-        yield from (f"vector index: {note}" for note in index.notes)
-    expected = catalogue.chunk_counts(past=True)
-    counted: dict[int, int] = dict.fromkeys(expected, 0)
-    texts: dict[int, str] = {}
-    for point_id, payload in points.scan_payloads():
-        key = point_id >> ORDINAL_BITS
-        if key in visible.hidden:  # being written
-            continue
-        if key not in counted:
-            yield f"point {point_id} belongs to no document"
-            continue
-        counted[key] += 1
-        chunk = read_chunk(payload)
-        if key not in texts:
-            texts.clear()  # points come in the order of their ids: one document at a time
-            document = catalogue.document(*(visible.version_of(key) or ("", 0)))
-            texts[key] = document.text if document else ""
-        if texts[key][chunk.start : chunk.end] != chunk.text:
-            yield f"chunk {chunk.id} is not the text of its span {chunk.start}-{chunk.end}"
-        if (payload.get(PAST) == 1) != (key in visible.past):
-            yield f"chunk {chunk.id} is {'past' if key in visible.past else 'current'} and its point is not marked so"
-    for key, count in expected.items():
-        if counted[key] != count:
-            document_id, version = visible.version_of(key) or ("unknown", 0)
-            yield f"document {document_id} version {version}: {count} chunks, {counted[key]} found"
 
 
 def exchange(folder: Path, points: str, numbers: Mapping[str, int], fresh: Path) -> None:

@@ -403,6 +403,10 @@ class Catalogue:
         states = "state IN ('current', 'past')" if past else "state = 'current'"
         return dict(self.rows(f"SELECT key, chunks FROM versions WHERE {states}"))
 
+    def written(self) -> int:
+        """How many points were written, of whichever versions."""
+        return int(self.rows("SELECT ifnull(sum(chunks), 0) FROM versions")[0][0])
+
     def document(self, document_id: str, version: int | None = None) -> Document | None:
         """A document with its text, of the current version or of one that is kept; None if there is no such."""
         which = "state = 'current'" if version is None else "state IN ('current', 'past') AND version = ?"
@@ -445,6 +449,28 @@ class Catalogue:
                 self.rows(f"SELECT digest, min(point) FROM encodings WHERE digest IN ({marks}) GROUP BY digest", some)
             )
         return found
+
+    def encodings(self) -> Iterator[list[tuple[bytes, int]]]:
+        """Every digest with the point that has its vector, in the order of the points, some at a time."""
+        last = -1
+        while some := self.rows(
+            "SELECT digest, point FROM encodings WHERE point > ? ORDER BY point LIMIT 1024", (last,)
+        ):
+            last = some[-1][1]
+            yield [(digest, point) for digest, point in some]
+
+    def forget_encodings(self, digests: Sequence[bytes]) -> None:
+        """Know no longer which point has the vector of these texts."""
+        with self.transaction() as connection:
+            connection.executemany("DELETE FROM encodings WHERE digest = ?", [(digest,) for digest in digests])
+
+    def rewrite(self, key: int, recipe: str) -> None:
+        """Note that a version has no points any longer, and how it is cut when it gets new ones."""
+        with self.transaction() as connection:
+            connection.execute("UPDATE versions SET chunks = 0, recipe = ? WHERE key = ?", (recipe, key))
+            connection.execute(
+                "DELETE FROM encodings WHERE point >= ? AND point < ?", (key << ORDINAL_BITS, key + 1 << ORDINAL_BITS)
+            )
 
     def fields(self) -> frozenset[str]:
         """Names of every metadata field a document ever had; what a filter may name."""

@@ -26,9 +26,10 @@ from pincite.analysis import LANGUAGES, analyze
 from pincite.errors import IndexFormatError, InputError, StoreError
 from pincite.store import search
 from pincite.store.building import optimize_apart, optimize_folder
-from pincite.store.care import VectorIndex, broken_invariants, exchange, now
+from pincite.store.care import VectorIndex, exchange, now
 from pincite.store.catalogue import Catalogue
 from pincite.store.engine import any_key, copy_shard, create_shard, from_engine, load_shard
+from pincite.store.invariants import Broken, broken_invariants
 from pincite.store.locks import ProcessLock, ReadWriteLock
 from pincite.store.migrate import migrate, migrates
 from pincite.store.payload import (
@@ -61,7 +62,7 @@ from pincite.types import (
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-    from pincite.protocols import IndexReport, Matrix, Recall, RunNote, StoreHeader
+    from pincite.protocols import IndexReport, Matrix, Recall, Rewrite, RunNote, StoreHeader
 
 __all__ = ["EdgeStore"]
 
@@ -91,10 +92,12 @@ class EdgeStore:
         self._writer = threading.RLock()
         self._closed = False
         self._staged: dict[int, Document] = {}
+        self._staged_past: set[int] = set()
         self._written: dict[int, int] = {}  # ticket → the last ordinal written
-        self._settle()
         self._visible = Visible(catalogue)
         self._index = VectorIndex(catalogue, self._points, self._visible, self._visibility, options or IndexOptions())
+        self._join()
+        self._settle(self._visible)
 
     @staticmethod
     def exists(folder: Path) -> bool:
@@ -136,17 +139,19 @@ class EdgeStore:
         timeout: float = 5.0,
         index: IndexOptions | None = None,
         retention: Retention | None = None,
+        salvage: bool = False,
     ) -> EdgeStore:
         """Open an index, finishing or undoing whatever a crash cut off. `index` is what the next `optimize` builds.
 
-        An index of an older format is brought to this one. `retention` is what the next commit deletes by.
+        An index of an older format is brought to this one. `retention` is what the next commit deletes by. To `salvage`
+        one whose points cannot be opened is to begin with none: `repair` writes them anew from the catalogue.
 
         Raises StoreBusyError when another process holds it for longer than `timeout` seconds, and IndexFormatError
         when it was written by another version or is damaged.
         """
         if not cls.exists(folder):
             raise InputError(f"there is no index at {folder}: add documents first, with: pincite add PATH")
-        return cls._open(folder, None, timeout, index or IndexOptions(), retention)
+        return cls._open(folder, None, timeout, index or IndexOptions(), retention, salvage=salvage)
 
     @classmethod
     def _open(
@@ -156,6 +161,8 @@ class EdgeStore:
         timeout: float,
         options: IndexOptions,
         retention: Retention | None,
+        *,
+        salvage: bool = False,
     ) -> EdgeStore:
         lock = ProcessLock(folder)
         lock.acquire(timeout)
@@ -170,15 +177,12 @@ class EdgeStore:
             old = migrates(catalogue)
             if not old:
                 catalogue.header()
-            points = catalogue.points()
-            if not (folder / points).is_dir():
-                raise IndexFormatError(f"the index at {folder} is damaged: its folder {points} is missing")
             try:
-                shard = load_shard(folder / points)
-            except BaseException as error:
-                if not from_engine(error):
+                shard = _load(folder, catalogue.points())
+            except IndexFormatError:
+                if not salvage or old:
                     raise
-                raise IndexFormatError(f"the index at {folder} cannot be opened: {error}") from error
+                shard = _begin_anew(folder, catalogue)
             if old:
                 migrate(catalogue, shard)
             store = cls(folder, lock, catalogue, shard, options, retention)
@@ -241,7 +245,13 @@ class EdgeStore:
                 self._visible.hide(key)
             older = []
             if was is None or was.current:
-                older = [ticket for ticket, staged in self._staged.items() if staged.id == document.id]
+                older = [
+                    ticket
+                    for ticket, staged in self._staged.items()
+                    if staged.id == document.id and ticket not in self._staged_past
+                ]
+            else:
+                self._staged_past.add(key)
             for ticket in older:
                 del self._staged[ticket]
             self._staged[key] = replace(document, text="", pages=(), headings=())
@@ -380,6 +390,15 @@ class EdgeStore:
         self._catalogue.mark(to_mark)
         if visible is not None:
             visible.settle([*to_delete, *to_mark])
+
+    def _join(self) -> None:
+        """Write the points anew where the engine has some twice: it was killed while it merged segments.
+
+        It finds such a point once, and may fail to change it.
+        """
+        if self._points.count > self._catalogue.written() and self._points.count > self._points.distinct:
+            with suppress(StoreError):
+                self._copy_anew()
 
     def _delete(self, keys: Sequence[int]) -> None:
         if keys:
@@ -566,11 +585,13 @@ class EdgeStore:
         Cut off, the index that was there before stands. Needs room on the disk for a second copy.
         """
         with self._changing():
-            state = self._index.state
-            self._exchange_points(state.layout, self._index.state_without_codes(), self._copy_points)
+            self._copy_anew()
             self._catalogue.vacuum()
             if self._catalogue.purging():
                 self._catalogue.purged()
+
+    def _copy_anew(self) -> None:
+        self._exchange_points(self._index.state.layout, self._index.state_without_codes(), self._copy_points)
 
     def _copy_points(self, target: Path, layout: Layout) -> None:
         create_shard(target, self._header, layout)
@@ -673,7 +694,52 @@ class EdgeStore:
     def check(self) -> list[str]:
         """Every broken invariant in words; empty when all is well."""
         with self._changing(), self.reading():
-            return list(broken_invariants(self._catalogue, self._points, self._visible, self._index))
+            return [each.told for each in self._broken()]
+
+    def _broken(self) -> list[Broken]:
+        def nearest(vector: Matrix, k: int) -> list[Hit]:
+            return self.search_dense(vector, k, exact=True)
+
+        return list(broken_invariants(self._catalogue, self._points, self._visible, self._index, nearest))
+
+    def repair(self, rewrite: Rewrite, recipe: str = "") -> list[str]:
+        """Mend what `check` finds wrong of the points, from the text in the catalogue; what was mended, in words.
+
+        The points of a version are written anew where they are not as they must be, while readers wait; see
+        `pincite.protocols.Store`. A damaged catalogue cannot be mended.
+        """
+        with self._changing():
+            with self.reading():
+                broken = self._broken()
+            strays = sorted(
+                {each.key for each in broken if each.key is not None and not self._visible.version_of(each.key)}
+            )
+            self._points.delete(strays)
+            for key in sorted({each.key for each in broken if each.key is not None} - set(strays)):
+                document_id, version = self._visible.version_of(key) or ("", 0)
+                document = self._catalogue.document(document_id, version)
+                if document is None:
+                    continue
+                chunks, contexts, vectors, digests = rewrite(document)
+                with self._visibility.write():
+                    # Until it is whole a crash leaves what `check` finds again.
+                    self._catalogue.rewrite(key, recipe)
+                    self._points.delete([key])
+                    self._staged[key] = replace(document, text="", pages=(), headings=())
+                    self._written[key] = -1
+                    try:
+                        self.stage_chunks(key, chunks, contexts, vectors, digests)
+                    finally:
+                        del self._staged[key]
+                    if key in self._visible.past:
+                        self._points.mark([key])
+            self._points.flush()
+            self._catalogue.forget_encodings([digest for each in broken for digest in each.encodings])
+            if self._index.state.sidecar is not None and self._index.codes is None:
+                self._catalogue.set_index(self._index.state_without_codes().dump())
+                with self._visibility.write():
+                    self._index.reload()
+            return [each.told for each in broken]
 
     def close(self) -> None:
         """Release the store, once the reads that are running have ended. Idempotent."""
@@ -713,6 +779,30 @@ class EdgeStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _load(folder: Path, points: str) -> EdgeShard:
+    """Open the folder of points. Raises IndexFormatError where it is missing or damaged."""
+    if not (folder / points).is_dir():
+        raise IndexFormatError(
+            f"the index at {folder} is damaged: its folder {points} is missing; `pincite doctor --repair` makes it anew"
+        )
+    try:
+        return load_shard(folder / points)
+    except BaseException as error:
+        if not from_engine(error):
+            raise
+        raise IndexFormatError(
+            f"the index at {folder} cannot be opened: {error}; `pincite doctor --repair` makes its points anew"
+        ) from error
+
+
+def _begin_anew(folder: Path, catalogue: Catalogue) -> EdgeShard:
+    """An empty folder of points in the place of one that cannot be opened."""
+    points, layout = next_points(folder), Layout()
+    create_shard(folder / points, catalogue.header(), layout)
+    catalogue.set_index(IndexState(wanted=layout, layout=layout).dump(), points)
+    return load_shard(folder / points)
 
 
 def _lay_out(folder: Path, header: StoreHeader, layout: Layout) -> None:

@@ -51,6 +51,12 @@ class Points:
             return int(self.shard.info().points_count)
 
     @property
+    def distinct(self) -> int:
+        """How many there are, each counted once. It looks at every one."""
+        with self.engine("read"):
+            return int(self.shard.count(qdrant.CountRequest(exact=True)))
+
+    @property
     def indexed(self) -> int:
         """How many are in the engine's own graph, live ones."""
         with self.engine("read"):
@@ -193,4 +199,4 @@ def points_folders(folder: Path) -> list[Path]:
 def next_points(folder: Path) -> str:
     """A name that no folder of points of the index in `folder` has."""
     taken = [int(each.name.removeprefix("points-").removesuffix(".edge")) for each in points_folders(folder)]
-    return points_name(1 + max(taken))
+    return points_name(1 + max(taken, default=0))

@@ -97,6 +97,7 @@ MAX_MESSAGE = 1_000_000_000
 #: Raised with every change of how messages are written that the lists here do not show.
 _REVISION = 1
 _LENGTH = struct.Struct("!Q")
+_PLAIN = {str, float, int, bool, type(None)}
 _ARRAYS = ("<f4", "<f8", "<i8")
 
 Message = dict[str, Any]
@@ -174,10 +175,7 @@ def _flat(values: list[Any]) -> bool:
     kind = type(values[0]) if values else None
     if kind is None or not hasattr(kind, "_make"):
         return False
-    return all(
-        type(each) is kind and all(part is None or isinstance(part, str | int | float) for part in each)
-        for each in values
-    )
+    return {type(each) for each in values} == {kind} and {type(part) for each in values for part in each} <= _PLAIN
 
 
 def _known(value: Any) -> str:

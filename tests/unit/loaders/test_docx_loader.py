@@ -164,3 +164,42 @@ def test_a_document_made_by_another_library() -> None:
     document = load(buffer.getvalue())
     assert document.text == "Top\n\nPart\n\nBody\n\n- item\n1. first"
     assert [(h.level, h.text) for h in document.headings] == [(1, "Top"), (1, "Part")]
+
+
+M = "http://schemas.openxmlformats.org/officeDocument/2006/math"
+
+
+def test_formulas_are_written_on_one_line() -> None:
+    def r(words: str) -> str:
+        return f"<m:r><m:t>{words}</m:t></m:r>"
+
+    power = f"<m:sSup><m:e>{r('b')}</m:e><m:sup>{r('2')}</m:sup></m:sSup>"
+    root = f"<m:rad><m:radPr/><m:e>{power}{r('-4ac')}</m:e></m:rad>"
+    fraction = f"<m:f><m:num>{r('-b±')}{root}</m:num><m:den>{r('2a')}</m:den></m:f>"
+    total = "<m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr>"
+    total += f"<m:sub>{r('n=1')}</m:sub><m:sup>{r('9')}</m:sup><m:e>{r('n')}</m:e></m:nary>"
+    body = f"<w:p><w:r><w:t>so </w:t></w:r><m:oMath xmlns:m='{M}'>{r('x=')}{fraction}</m:oMath></w:p>"
+    body += f"<w:p><m:oMath xmlns:m='{M}'>{total}<m:d><m:dPr/><m:e>{r('k')}</m:e></m:d></m:oMath></w:p>"
+    assert text(body) == "so x=(-b±√(b^2-4ac))/2a\n\n∑_(n=1)^9 n(k)"
+
+
+def test_the_data_of_a_chart_is_read() -> None:
+    c, r = (
+        "http://schemas.openxmlformats.org/drawingml/2006/chart",
+        "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
+    )
+    series = (
+        "<c:ser><c:tx><c:v>Ducks</c:v></c:tx><c:cat><c:pt idx='0'><c:v>2019</c:v></c:pt></c:cat>"
+        "<c:val><c:pt idx='0'><c:v>120</c:v></c:pt><c:pt idx='1'><c:v>130</c:v></c:pt></c:val></c:ser>"
+    )
+    chart = f"<c:chart><c:plotArea><c:barChart>{series}</c:barChart></c:plotArea></c:chart>"
+    chart = f"<c:chartSpace xmlns:c='{c}'>{chart}</c:chartSpace>"
+    relations = (
+        "<Relationships xmlns='http://schemas.openxmlformats.org/package/2006/relationships'>"
+        f"<Relationship Id='rId9' Type='{r}/chart' Target='charts/c.xml'/></Relationships>"
+    )
+    body = (
+        p("before") + f"<w:p><w:r><w:drawing><c:chart xmlns:c='{c}' xmlns:r='{r}' r:id='rId9'/></w:drawing></w:r></w:p>"
+    )
+    data = docx(body, extra={"word/charts/c.xml": chart, "word/_rels/document.xml.rels": relations})
+    assert load(data).text == "before\n\n|  | Ducks |\n|---|---|\n| 2019 | 120 |\n|  | 130 |"

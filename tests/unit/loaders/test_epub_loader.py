@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import pytest
 from book_samples import chapter, epub
 
+from pincite.build import build_loaders
 from pincite.errors import EncryptedError, LoadError, NoTextError
 from pincite.loaders import epub as module
+from pincite.loaders.choose import choose_loader
 from pincite.loaders.epub import EpubLoader
 from pincite.protocols import Source
 from pincite.types import Document
@@ -140,3 +145,18 @@ def test_a_book_that_unpacks_to_more_than_a_book_holds(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "_LARGEST_BOOK", 100_000)
     with pytest.raises(LoadError, match="more than a book can hold"):
         load(epub({f"{i}.xhtml": chapter("<p>" + "a " * 20_000 + "</p>") for i in range(4)}))
+
+
+def test_a_book_is_known_where_its_kind_is_not_said_first() -> None:
+    late = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(epub({"a.xhtml": chapter("<p>x</p>")}))) as made,
+        zipfile.ZipFile(late, "w") as book,
+    ):
+        for name in sorted(made.namelist()):
+            book.writestr(name, made.read(name))
+    loaders = build_loaders()
+    assert choose_loader(loaders, Source("/a.zip", "a.zip", late.getvalue())).name == "epub"
+    silent = late.getvalue().replace(b"application/epub+zip", b"application/octet-st")
+    assert choose_loader(loaders, Source("/a.epub", "a.epub", silent)).name == "epub"
+    assert choose_loader(loaders, Source("/a.zip", "a.zip", silent)).name == "archive"

@@ -196,6 +196,13 @@ def test_what_is_no_message(data: bytes, error: type[LoadError]) -> None:
         mail(data)
 
 
+def test_a_message_of_nothing_but_an_attachment_shows_the_headers_it_has() -> None:
+    data = b"Message-ID: <1@x>\nContent-Type: text/plain; name=a.txt\n\nthe file\n"
+    found = mail(data)
+    assert [each.text for each in found if isinstance(each, Document)] == ["Message-ID: <1@x>", "the file\n"]
+    assert found[0].warnings == ("the message has no body that is text",)
+
+
 def test_deep_nesting_ends_in_an_error() -> None:
     data = HEAD
     for i in range(3000):

@@ -99,6 +99,16 @@ def test_the_outline_counts_before_the_type() -> None:
     assert shown(document) == [(1, "Scope"), (1, "Rules")]
 
 
+@pytest.mark.data
+@pytest.mark.skipif(not (DATA / "docs-docling").is_dir(), reason="needs the evaluation data: set PINCITE_DATA")
+def test_arabic_is_read_in_its_own_order() -> None:
+    data = (DATA / "docs-docling" / "pdf" / "sources" / "right_to_left_01.pdf").read_bytes()
+    document = load(data)
+    # Lam and alef are one glyph, whose two letters the file has in the order in which they are seen.
+    assert document.text.startswith("تحسين الإنتاجية وحل المشكلات من خلال البرمجة بلغة")
+    assert "التحليلات" in document.text or "تحليلات" in document.text
+
+
 # How the acts number their sections, read from PDFium's own text and without any of the loader's code.
 NUMBERED = re.compile(
     r"(?m)^(?=(?:\d{0,3}\s?\[)?(\d{1,3}[A-Z]{0,2})\.\s?[“\"'\[A-Z][^\n]*(?:\n(?!\d)[^\n]*){0,3}?"

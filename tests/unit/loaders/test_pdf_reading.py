@@ -7,6 +7,7 @@ from loader_samples import drawn, lines, pdf, source
 from reportlab.pdfbase.pdfmetrics import stringWidth
 
 from pincite.loaders.pdf import PdfLoader
+from pincite.loaders.pdf_boxes import boxes
 from pincite.types import Document
 
 LEFT = [f"left column line {n} with enough words in it" for n in range(12)]
@@ -126,3 +127,49 @@ def test_a_turned_page_is_read_along_its_text() -> None:
 def test_pages_without_text_are_named_together() -> None:
     document = load(pdf(["one", "", "", "four", ""]))
     assert document.warnings == ("pages 2-3, 5: no text",)
+
+
+def test_ligatures_are_written_as_letters_and_their_boxes_hold() -> None:
+    # A font whose code 1 stands for the one character ﬁ.
+    cmap = (
+        "/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /X def /CMapType 2 def "
+        "1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfrange <20> <7e> <0020> endbfrange "
+        "1 beginbfchar <01> <FB01> endbfchar endcmap end end"
+    )
+    content = "BT /F 20 Tf 72 700 Td (an of\\001cer \\001led it) Tj ET"
+    objects = [
+        "<</Type/Catalog/Pages 2 0 R>>",
+        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 4 0 R>>>>/Contents 5 0 R>>",
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/ToUnicode 6 0 R>>",
+        f"<</Length {len(content)}>>stream\n{content}\nendstream ",
+        f"<</Length {len(cmap)}>>stream\n{cmap}\nendstream ",
+    ]
+    body = "".join(f"{n} 0 obj{each}endobj\n" for n, each in enumerate(objects, 1))
+    data = f"%PDF-1.4\n{body}trailer<</Root 1 0 R>>\n%%EOF".encode()
+    document = load(data)
+    assert document.text == "an officer filed it"
+    start = document.text.index("filed")
+    whole = boxes(data, document, start, start + 5)
+    part = boxes(data, document, start + 1, start + 5)
+    assert len(whole) == len(part) == 1
+    assert whole == part, "the two letters of a ligature have the box of both"
+
+
+def test_a_page_that_does_not_begin_at_zero() -> None:
+    from io import BytesIO
+
+    from reportlab.pdfgen.canvas import Canvas
+
+    buffer = BytesIO()
+    canvas = Canvas(buffer, invariant=1, cropBox=(100, 200, 400, 700))
+    for x, y, text in [*lines(BODY[:4], x=120, top=600), (110, 60, "below what is shown")]:
+        canvas.drawString(x, y, text)
+    canvas.showPage()
+    canvas.save()
+    document = load(buffer.getvalue())
+    assert document.text.split("\n") == BODY[:4]
+    assert document.warnings == ("1 line outside of the page left out",)
+    (box,) = boxes(buffer.getvalue(), document, 0, 5)
+    assert box.x0 == pytest.approx(120, abs=1)
+    assert box.y0 < 601 < box.y1

@@ -309,3 +309,24 @@ def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch
     bomb = changed(sheet(["a"]), "xl/worksheets/sheet1.xml", lambda xml: xml + " " * (4 << 20))
     with pytest.raises(LoadError, match="unpacks to more than 3 MB"):
         load(bomb)
+
+
+def test_stairs_and_boxes_within_boxes_end_soon() -> None:
+    stairs = [[None] * (2 * i) + ["a", "b"] for i in range(60) for _ in range(2)]
+    assert body(*stairs).count("|---|---|") == 60
+    nested: list[list[object]] = [["x", "y"], ["z", "w"]]
+    for _ in range(30):
+        nested = [
+            ["p", *([None] * (len(nested[0]) + 1))],
+            [None] * (len(nested[0]) + 2),
+            *([None, None, *row] for row in nested),
+        ]
+    assert body(*nested).count("p") == 30
+
+
+def test_bytes_that_only_begin_cells_cost_linear_time() -> None:
+    data = changed(sheet(["a"]), "xl/worksheets/sheet1.xml", lambda xml: xml.replace("</sheetData>", "<c " * 700_000))
+    started = time.perf_counter()
+    with pytest.raises(LoadError):
+        load(data)
+    assert time.perf_counter() - started < 10
