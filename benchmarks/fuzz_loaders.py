@@ -545,7 +545,8 @@ def main() -> None:
         why = ", ".join(f"{count} {reason}" for reason, count in tally.refused.most_common())
         print(f"{suffix:8} {tally.inputs:7} {tally.documents:9} {len(tally.failures):8} {tally.worst:8.2f}  {why}")
     failures = [failure for tally in tallies.values() for failure in tally.failures]
-    print(*failures, sep="\n")
+    for failure in failures:
+        print(failure)
     sys.exit(1 if failures else 0)
 
 

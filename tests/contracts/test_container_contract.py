@@ -14,6 +14,7 @@ from pincite.errors import LoadError
 from pincite.loaders.archive import ArchiveLoader
 from pincite.loaders.ids import document_id
 from pincite.loaders.json_data import JsonLinesLoader
+from pincite.loaders.long_text import LongTextLoader
 from pincite.loaders.mail import MailLoader
 from pincite.loaders.mailbox_file import MailboxLoader
 from pincite.loaders.text import TextLoader
@@ -55,8 +56,10 @@ CONTAINERS: list[Container] = [
     MailboxLoader(everything),
     JsonLinesLoader(),
     ArchiveLoader(everything, max_bytes=1 << 20, max_files=100),
+    LongTextLoader(TextLoader(), limit=0, part=40),
 ]
 FILES = {
+    "text": [("a.txt", "".join(f"line {i} of the ünï text\n" for i in range(20)).encode())],
     "mail": [("a.eml", MAIL)],
     "mailbox": [
         ("a.mbox", b"From a@b Tue Mar  3 10:11:12 2020\n" + MAIL + b"\nFrom c@d\nFrom: c@d\nSubject: b\n\nx\n")

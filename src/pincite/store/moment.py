@@ -38,7 +38,9 @@ def visible_at(spans: Iterable[Span], at: PointInTime) -> set[int]:
     """Keys of the versions that are visible: at most one of each document."""
     known = spans if at.recorded is None else [span for span in spans if span.added_at <= at.recorded]
     if at.as_of is None:
-        return {span.key for span in known if not span.ended_at or (at.recorded or "") < span.ended_at}
+        if at.recorded is None:
+            return {span.key for span in known if not span.ended_at}
+        return {span.key for span in known if not span.ended_at or at.recorded < span.ended_at}
     known = list(known)
     #: Document → the last of its versions that its removal, by that day, has ended; those before it end with it.
     removed: dict[str, int] = {}
