@@ -40,7 +40,7 @@ class Site:
 @pytest.fixture
 def site() -> Iterator[Site]:
     class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:  # noqa: N802 - the name that the server calls
+        def do_GET(self) -> None:
             found.asked.append((self.path, self.headers["User-Agent"]))
             status, headers, body = found.pages.get(self.path, (404, {}, b"no such page"))
             self.send_response(status)

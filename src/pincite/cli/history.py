@@ -19,7 +19,7 @@ from pincite.cli.common import (
     read_settings,
     short_path,
 )
-from pincite.cli.versions import in_force, told_counts, told_moment, told_spans
+from pincite.cli.versions import in_force, told_counts, told_detail, told_moment, told_spans
 
 if TYPE_CHECKING:
     from pincite.protocols import RunNote
@@ -117,9 +117,8 @@ def _print_runs(runs: Sequence[RunNote], *, as_json: bool) -> None:
         when, command = told_moment(run.at), escape(run.command)
         out.print(f"[bold]{when}[/]  {command:7}  {told_counts(run)}; {run.seconds:.1f} s")
         for each in run.outcomes[:_LINES]:
-            version = f" (version {each.version})" if each.version and each.status == "updated" else ""
-            why = f": {each.reason}: {each.detail}" if each.reason else f", {each.detail}" if each.detail else ""
-            out.print(f"  {each.status:7} {escape(short_path(each.uri))}{version}{escape(why)}", style="dim")
+            told = short_path(each.uri) + told_detail(each)
+            out.print(f"  {each.status:7} {escape(told)}", style="dim")
             for warning in each.warnings:
                 out.print(f"          note: {escape(warning)}", style="dim")
         if (more := len(run.outcomes) - _LINES) > 0:

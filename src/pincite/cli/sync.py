@@ -297,10 +297,7 @@ def _change_lines(report: AddReport, most: int | None) -> list[str]:
     for status, colour in _COLOURS.items():
         found = [each for each in report.outcomes if each.status == status]
         for each in found[:most]:
-            version = f" (version {each.version})" if each.version and status in ("updated", "moved") else ""
-            came = each.detail.removeprefix("from ")
-            detail = f", from {short_path(came)}" if came != each.detail else f", {each.detail}" if each.detail else ""
-            lines.append(f"[{colour}]{status:7}[/] {escape(short_path(each.uri))}{version}{escape(detail)}")
+            lines.append(f"[{colour}]{status:7}[/] {escape(short_path(each.uri) + told_detail(each))}")
         if more := len(found) - len(found[:most]):
             lines.append(f"[{colour}]{status:7}[/] … and {more:,} more")
     return lines

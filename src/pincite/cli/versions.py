@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pincite.cli.common import short_path
+
 if TYPE_CHECKING:
     from pincite.protocols import RunNote, Store
-    from pincite.types import Filter, StoredDocument
+    from pincite.types import FileOutcome, Filter, StoredDocument
 
 __all__ = [
     "AsOfOption",
@@ -21,6 +23,7 @@ __all__ = [
     "in_force",
     "nothing_then",
     "told_counts",
+    "told_detail",
     "told_moment",
     "told_point",
     "told_spans",
@@ -198,3 +201,13 @@ def told_counts(run: RunNote) -> str:
     counts = {status: sum(each.status == status for each in run.outcomes) for status in order}
     told = [f"{count:,} {status}" for status, count in {**counts, "unchanged": run.unchanged}.items() if count]
     return ", ".join(told) or "nothing"
+
+
+def told_detail(outcome: FileOutcome) -> str:
+    """Which version a file came to have, and from where it moved: `` (version 2), from old/name.md``."""
+    version = f" (version {outcome.version})" if outcome.version and outcome.status == "updated" else ""
+    if outcome.reason:
+        return f"{version}: {outcome.reason}: {outcome.detail}"
+    came = outcome.detail.removeprefix("from ")
+    detail = f"from {short_path(came)}" if came != outcome.detail else outcome.detail
+    return f"{version}, {detail}" if detail else version

@@ -72,12 +72,10 @@ class WorkerReader:
         Raises beside a loader's own errors ReadTimeoutError and MemoryLimitError for a file that goes over the limits,
         and LoaderFaultError when the process dies of the file; the next is then read by a new one.
         """
-        child = self._take()
+        child, answer = self._ask(source)
         keep = False
         try:
-            child.send(source)
             while True:
-                answer = child.receive(self._seconds)
                 keep = "spent" in answer and not answer["spent"]
                 if answer["kind"] == "end":
                     return
@@ -87,6 +85,7 @@ class WorkerReader:
                 yield read(answer["record"])
                 del answer
                 child.send_next()
+                answer = child.receive(self._seconds)
         finally:
             if keep:
                 self._give_back(child)
@@ -98,14 +97,32 @@ class WorkerReader:
         with self._lock:
             _end_all(self._idle)
 
-    def _take(self) -> _Child:
+    def _ask(self, source: Source) -> tuple[_Child, dict[str, Any]]:
+        """A process that reads `source`, and its first answer."""
+        kept = self._take()
+        if kept is not None:
+            # It may have died before it was asked, which is not the file's fault: then a new one says what is.
+            with suppress(LoaderFaultError):
+                return kept, self._first(kept, source)
+        child = _Child(self._command, self._memory_mb)
+        return child, self._first(child, source)
+
+    def _first(self, child: _Child, source: Source) -> dict[str, Any]:
+        try:
+            child.send(source)
+            return child.receive(self._seconds)
+        except BaseException:
+            child.end()
+            raise
+
+    def _take(self) -> _Child | None:
         with self._lock:
             while self._idle:
                 child = self._idle.pop()
                 if child.alive:
                     return child
                 child.end()
-        return _Child(self._command, self._memory_mb)
+        return None
 
     def _give_back(self, child: _Child) -> None:
         with self._lock:

@@ -330,6 +330,8 @@ class SharedStore:
 
     def discard(self, tickets: Any) -> None:
         """See `pincite.protocols.Store.discard`."""
+        self._refuse_reader()
+        self._known()
         if self._tickets:  # else there is nothing to forget, and no need to wait for whoever holds the index
             self.change("discard", (tickets,), {})
             self._settle(tickets)

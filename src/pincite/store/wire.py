@@ -86,6 +86,7 @@ WRITES = (
     "optimize",
     "purge",
     "remove",
+    "repair",
     "stage",
     "stage_chunks",
 )

@@ -103,3 +103,24 @@ def test_many_blocks_take_bounded_time() -> None:
     assert time.perf_counter() - started < 20
     at = document.text.index("w4321")
     assert len(boxes(data, document, at, at + 5)) == 1
+
+
+def test_a_font_that_does_not_say_what_it_shows_is_the_reason() -> None:
+    shown = ["BT /F 12 Tf 72 700 Td <000100020003> Tj ET", "BT /G 12 Tf 72 700 Td (a page of text) Tj ET"]
+    look = "/MediaBox[0 0 600 800]/Resources<</Font<</F 4 0 R/G 9 0 R>>>>"
+    document = load(
+        file(
+            "<</Type/Catalog/Pages 2 0 R>>",
+            "<</Type/Pages/Kids[3 0 R 7 0 R]/Count 2>>",
+            f"<</Type/Page/Parent 2 0 R{look}/Contents 5 0 R>>",
+            "<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H/DescendantFonts[6 0 R]>>",
+            f"<</Length {len(shown[0])}>>stream\n{shown[0]}\nendstream ",
+            "<</Type/Font/Subtype/CIDFontType2/BaseFont/X/CIDSystemInfo"
+            "<</Registry(Adobe)/Ordering(Identity)/Supplement 0>>/DW 500>>",
+            f"<</Type/Page/Parent 2 0 R{look}/Contents 8 0 R>>",
+            f"<</Length {len(shown[1])}>>stream\n{shown[1]}\nendstream ",
+            "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+        )
+    )
+    assert document.text == "a page of text"
+    assert document.warnings == ("page 1: no text (its font has no map from glyphs to characters)",)
