@@ -30,7 +30,6 @@ from pathlib import Path
 
 import numpy as np
 
-from pincite.build import build_loaders
 from pincite.chunkers.context import encoded_text
 from pincite.chunkers.parent_child import ParentChildChunker
 from pincite.chunkers.sentence_window import SentenceWindowChunker
@@ -38,6 +37,7 @@ from pincite.chunkers.sentences import SentenceChunker
 from pincite.chunkers.structure import StructureChunker
 from pincite.chunkers.window import WindowChunker
 from pincite.encoders.minilm import minilm
+from pincite.formats import build_loaders
 from pincite.indexing import lexical_context
 from pincite.loaders.choose import choose_loader
 from pincite.pipeline import Options

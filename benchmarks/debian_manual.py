@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any
 
 from pincite import Pincite
-from pincite.build import build_loaders
 from pincite.errors import LoadError
+from pincite.formats import build_loaders
 from pincite.loaders.read import read_documents
 from pincite.protocols import Source
 from pincite.types import Document

@@ -27,8 +27,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pincite.build import build_loaders
 from pincite.errors import LoaderFaultError, LoadError
+from pincite.formats import build_loaders
 from pincite.loaders.read import read_documents
 from pincite.protocols import Source
 from pincite.types import Document

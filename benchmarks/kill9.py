@@ -41,8 +41,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pincite.build import build_loaders
 from pincite.chunkers.window import WindowChunker
+from pincite.formats import build_loaders
 from pincite.generators.extractive import ExtractiveGenerator
 from pincite.loaders.ids import document_id
 from pincite.loaders.read import InProcessReader

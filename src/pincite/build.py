@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from pincite.config import ChunkSettings, LoadSettings, Settings, load_settings
+from pincite.config import ChunkSettings, Settings, load_settings
 from pincite.errors import ConfigError
 from pincite.identity import probe_vectors
 from pincite.indexing import AddListener, copy_documents
@@ -17,7 +18,7 @@ from pincite.pipeline import Options, Pipeline
 from pincite.protocols import StoreHeader
 
 if TYPE_CHECKING:
-    from pincite.protocols import Chunker, Container, Encoder, Generator, Loader, Reader, Reranker, Store, TokenScorer
+    from pincite.protocols import Chunker, Encoder, Generator, Reader, Reranker, Store, TokenScorer
     from pincite.rerankers.likelihood import LikelihoodModel
     from pincite.store.edge import EdgeStore
     from pincite.store.plan import IndexOptions, Retention
@@ -27,7 +28,6 @@ __all__ = [
     "build_chunker",
     "build_encoder",
     "build_generator",
-    "build_loaders",
     "build_reader",
     "build_reranker",
     "build_scorer",
@@ -81,8 +81,8 @@ class Pincite(Pipeline):
         """Open the index at `path`, and make it if there is none and `create` is true.
 
         Settings come from ``pincite.toml`` and the environment unless given; `overrides` win over both and are named
-        ``section_key``, for example ``answer_model="extractive"``. With `salvage` an index whose points cannot be opened
-        is opened without them, for `repair` to make them anew. Raises StoreBusyError when another process holds
+        ``section_key``, for example ``answer_model="extractive"``. With `salvage` one whose points cannot be opened is
+        opened without them, for `repair` to make them anew. Raises StoreBusyError when another process holds
         the index, EncoderMismatchError when it was made with another encoder, ConfigError for a wrong setting, and
         InputError when there is no index and `create` is false.
         """
@@ -128,31 +128,35 @@ class Pincite(Pipeline):
         self.close()
 
 
-def _open_store(settings: Settings, encoder: Encoder, *, create: bool, salvage: bool = False) -> EdgeStore:
+def _open_store(settings: Settings, encoder: Encoder, *, create: bool, salvage: bool = False) -> Store:
+    """The index, shared with other processes: see `pincite.store.shared`."""
     from pincite.store.edge import EdgeStore
+    from pincite.store.shared import open_shared
 
-    index = index_options(settings)
-    folder = settings.store.path
-    timeout = settings.store.lock_timeout
+    index, kept, folder = index_options(settings), retention(settings), settings.store.path
     if folder.is_file():
         raise ConfigError(f"the index must be a folder, {folder} is a file: name another with --store")
-    if EdgeStore.exists(folder) or not create:
-        store = EdgeStore.open(folder, timeout=timeout, index=index, retention=retention(settings), salvage=salvage)
-        wanted = settings.search.language
-        if wanted is not None and wanted != store.header.language:
-            found = store.header.language
-            store.close()
-            raise ConfigError(
-                f"search.language is {wanted}, the index at {folder} was made for {found}. "
-                "Run `pincite reindex` to make it anew, or unset search.language."
-            )
-        return store
-    header = StoreHeader(
-        identity=encoder.identity,
-        probes=tuple(tuple(float(x) for x in probe) for probe in probe_vectors(encoder)),
-        language=settings.search.language or "english",
-    )
-    return EdgeStore.create(folder, header, timeout=timeout, index=index, retention=retention(settings))
+
+    def open_here(seconds: float) -> Store:
+        if EdgeStore.exists(folder) or not create:
+            return EdgeStore.open(folder, timeout=seconds, index=index, retention=kept, salvage=salvage)
+        header = StoreHeader(
+            identity=encoder.identity,
+            probes=tuple(tuple(float(x) for x in probe) for probe in probe_vectors(encoder)),
+            language=settings.search.language or "english",
+        )
+        return EdgeStore.create(folder, header, timeout=seconds, index=index, retention=kept)
+
+    # Its methods are those of the protocol, by name; no type checker sees that.
+    store = cast("Store", open_shared(folder, open_here, write=salvage, timeout=settings.store.lock_timeout))
+    wanted, found = settings.search.language, store.header.language
+    if wanted is not None and wanted != found:
+        store.close()
+        raise ConfigError(
+            f"search.language is {wanted}, the index at {folder} was made for {found}. "
+            "Run `pincite reindex` to make it anew, or unset search.language."
+        )
+    return store
 
 
 def retention(settings: Settings) -> Retention:
@@ -249,50 +253,11 @@ def chunk_recipe(chunk: ChunkSettings) -> str:
     return " ".join(parts)
 
 
-def build_loaders(load: LoadSettings | None = None) -> list[Loader | Container]:
-    """Every loader, with the settings of a section ``load``; without, the defaults."""
-    load = load or LoadSettings()
-    from pincite.loaders.archive import ArchiveLoader
-    from pincite.loaders.delimited import DelimitedLoader
-    from pincite.loaders.docx import DocxLoader
-    from pincite.loaders.epub import EpubLoader
-    from pincite.loaders.html import HtmlLoader
-    from pincite.loaders.json_data import JsonLinesLoader, JsonLoader
-    from pincite.loaders.long_text import LongTextLoader
-    from pincite.loaders.mail import MailLoader
-    from pincite.loaders.mailbox_file import MailboxLoader
-    from pincite.loaders.markdown import MarkdownLoader
-    from pincite.loaders.opendocument import OpenDocumentLoader
-    from pincite.loaders.pdf import PdfLoader
-    from pincite.loaders.pptx import PptxLoader
-    from pincite.loaders.rtf import RtfLoader
-    from pincite.loaders.source_code import SourceCodeLoader
-    from pincite.loaders.text import TextLoader
-    from pincite.loaders.workbook import WorkbookLoader
-
-    loaders: list[Loader | Container] = [
-        PdfLoader(load.ocr, load.ocr_languages),
-        DocxLoader(),
-        HtmlLoader(),
-        # Its parser takes a hundred times the memory of the text.
-        LongTextLoader(MarkdownLoader(), limit=8_000_000, part=2_000_000),
-    ]
-    loaders += [EpubLoader(), RtfLoader(), JsonLoader(), JsonLinesLoader()]
-    loaders.append(LongTextLoader(SourceCodeLoader(), limit=2_000_000, part=1_000_000))  # as the Markdown parser
-    loaders += [PptxLoader(), WorkbookLoader(), OpenDocumentLoader(), DelimitedLoader()]
-    # What holds other files reads them with any of the loaders, itself among them.
-    size, files = int(load.archive_mb * 1e6), load.archive_files
-    loaders += [MailLoader(lambda: loaders), MailboxLoader(lambda: loaders)]
-    loaders.append(ArchiveLoader(lambda: loaders, load.archive_depth, size, files))
-    loaders.append(LongTextLoader(TextLoader()))  # last: the others know more of their own formats
-    return loaders
-
-
 def build_reader(settings: Settings) -> Reader:
-    """What makes documents of files: in a process of its own, which costs the one file if it hangs."""
-    from pincite.loaders.read import InProcessReader
+    """What makes documents of files, in a process of its own: a file on which that hangs or ends costs itself alone."""
+    from pincite.loaders.worker import WorkerReader
 
-    return InProcessReader(build_loaders(settings.load))
+    return WorkerReader(settings.load.model_dump(mode="json"))
 
 
 def build_reranker(settings: Settings, encoder: Encoder, store: Store) -> Reranker | None:
@@ -550,13 +515,18 @@ def reindex(settings: Settings, listener: AddListener | None = None) -> int:
     nothing of the new one behind.
     """
     from pincite.store.edge import EdgeStore
+    from pincite.store.shared import open_shared
 
     folder = settings.store.path
     encoder = build_encoder(settings)
     chunker = build_chunker(settings, encoder)
     # Inside the index's own folder: nobody else's, on the same disk, and under its lock.
     fresh = folder / "reindex"
-    with EdgeStore.open(folder, timeout=settings.store.lock_timeout) as source:
+    timeout = settings.store.lock_timeout
+    with closing(
+        open_shared(folder, lambda s: EdgeStore.open(folder, timeout=s), write=True, timeout=timeout)
+    ) as shared:
+        source = cast("EdgeStore", shared)  # what it has of one: reading, and giving place
         shutil.rmtree(fresh, ignore_errors=True)  # of one that was cut off
         header = StoreHeader(
             identity=encoder.identity,

@@ -210,8 +210,9 @@ class Pipeline:
 
     def _noted(self, command: str, run: Callable[[], AddReport]) -> AddReport:
         """The report of a run, kept in the index as well."""
-        report = run()
-        self.store.note_run(command, report)
+        with self.store.writing():
+            report = run()
+            self.store.note_run(command, report)
         return report
 
     def remove(self, document: str | Path, *, on: str | None = None) -> StoredDocument:
@@ -220,8 +221,9 @@ class Pipeline:
         It can be found in no leg when this returns, but by who asks for a point in time before the day `on` (today);
         see `purge`. Raises InputError if there is none, or several match.
         """
-        found = self.resolve(document)
-        self.store.remove(found.id, day(on, "on") if on else "")
+        with self.store.writing():
+            found = self.resolve(document)
+            self.store.remove(found.id, day(on, "on") if on else "")
         return found
 
     def repair(self) -> list[str]:
@@ -235,7 +237,8 @@ class Pipeline:
             chunks = list(self.chunker.chunk(document))
             return (chunks, *encode_chunks(document, chunks, self.encoder))
 
-        return self.store.repair(rewrite, self.options.recipe)
+        with self.store.writing():
+            return self.store.repair(rewrite, self.options.recipe)
 
     # Versions
 
@@ -248,6 +251,10 @@ class Pipeline:
 
         Raises InputError if that version is not kept, or is the current one.
         """
+        with self.store.writing():
+            return self._restore(document, version)
+
+    def _restore(self, document: str | Path, version: int) -> StoredDocument:
         found = self.resolve(document, removed=True)
         old = self.store.get_document(found.id, version)
         if old is None:
@@ -283,8 +290,9 @@ class Pipeline:
 
         Raises InputError if there is none, or several match.
         """
-        found = self.resolve(document, removed=True)
-        self.store.purge([found.id])
+        with self.store.writing():
+            found = self.resolve(document, removed=True)
+            self.store.purge([found.id])
         forget()
         return found
 

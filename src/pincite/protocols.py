@@ -283,7 +283,7 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class Store(Protocol):
-    """Keeps documents and chunks and searches both legs. One process at a time; its threads may share it.
+    """Keeps documents and chunks and searches both legs. Threads may share it.
 
     Writing a document version is staged: nothing staged can be seen by any reader until `commit`, which makes all
     of it visible, and all of the version it replaces invisible, at one moment. After a crash the store opens in
@@ -294,6 +294,13 @@ class Store(Protocol):
     @property
     def header(self) -> StoreHeader:
         """What the index was built with."""
+        ...
+
+    def writing(self) -> AbstractContextManager[None]:
+        """While it is open, nobody else changes the index: what is read in it holds when it is written.
+
+        Raises StoreBusyError where somebody else does.
+        """
         ...
 
     def next_version(self, document_id: str) -> int:

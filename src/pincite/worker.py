@@ -10,8 +10,8 @@ __all__ = ["main"]
 
 def main() -> None:
     """Read what is asked for with the loaders that the settings, a section ``load`` as JSON in argument 1, make."""
-    from pincite.build import build_loaders
     from pincite.config import LoadSettings
+    from pincite.formats import build_loaders
     from pincite.loaders.serving import serve
 
     load = LoadSettings.model_validate(json.loads(sys.argv[1]))

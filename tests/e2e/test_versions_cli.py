@@ -136,7 +136,8 @@ def test_the_law_of_another_day(cli: Cli, acts: Path) -> None:
             assert says in cli(command, "notice", option, text, code=2)
 
 
-def test_days_of_what_is_added(cli: Cli, acts: Path) -> None:
+@pytest.mark.usefixtures("acts")
+def test_days_of_what_is_added(cli: Cli) -> None:
     cli("add", "acts/lease.md", "--valid-from", "2001-05-01", "--valid-to", "2002-04-30")
     (version,) = cli("history", "lease.md", "--json")
     assert version["in_force"] == [{"first": "2001-05-01", "last": "2002-04-30"}]
@@ -182,7 +183,8 @@ def test_versions_are_shown_and_compared(cli: Cli, acts: Path) -> None:
     assert "give it alone" in cli("show", "lease.md", "--diff", "1", "2", "--chunks", code=2)
 
 
-def test_what_is_removed_can_be_listed_and_restored(cli: Cli, acts: Path) -> None:
+@pytest.mark.usefixtures("acts")
+def test_what_is_removed_can_be_listed_and_restored(cli: Cli) -> None:
     cli("add", "acts")
     out = cli("remove", "lease.md", "--on", "2024-01-01")
     assert "1 version is kept" in out
@@ -221,7 +223,8 @@ def test_purge_asks_and_proves(cli: Cli, acts: Path, tmp_path: Path) -> None:
     assert "all is well" in cli("doctor")
 
 
-def test_purge_finds_what_is_left(cli: Cli, acts: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("acts")
+def test_purge_finds_what_is_left(cli: Cli, tmp_path: Path) -> None:
     cli("add", "acts")
     (tmp_path / ".pincite" / "copy.txt").write_text(f"kept by mistake: {LEASE}")
     kept = tmp_path / "cache" / "evaluation" / "indexes"
@@ -242,7 +245,8 @@ def test_purge_does_not_count_what_other_documents_hold(cli: Cli, acts: Path) ->
     assert "three months" in cli("ask", "How much notice must a tenant give to end the lease?")
 
 
-def test_purge_takes_a_document_out_of_evaluation_sets_and_caches(cli: Cli, acts: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("acts")
+def test_purge_takes_a_document_out_of_evaluation_sets_and_caches(cli: Cli, tmp_path: Path) -> None:
     from pincite.build import build_encoder
     from pincite.config import Settings
     from pincite.encoders.cached import CachedEncoder
@@ -402,7 +406,8 @@ def test_watching_syncs_after_every_change(acts: Path, tmp_path: Path, arguments
         assert out == ""
 
 
-def test_watching_waits_for_an_index_in_use(acts: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("acts")
+def test_watching_waits_for_an_index_in_use(tmp_path: Path) -> None:
     from pincite import Pincite
 
     holder = Pincite.open(tmp_path / ".pincite", environment={})

@@ -28,8 +28,8 @@ LAYERS = (
     ("pipeline",),
     ("evaluation", "lab", "web_sources"),
     ("config",),
-    ("build",),
-    ("worker",),
+    ("formats",),
+    ("build", "worker"),
     ("cli",),
     ("__init__", "__main__"),
 )

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pincite.build import build_loaders
+from pincite.formats import build_loaders
 from pincite.loaders.choose import choose_loader
 from pincite.protocols import Container, Source
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pincite.build import build_loaders
 from pincite.chunkers.structure import StructureChunker
 from pincite.errors import InputError, StoreBusyError
+from pincite.formats import build_loaders
 from pincite.generators.extractive import ExtractiveGenerator
 from pincite.loaders.read import InProcessReader
 from pincite.pipeline import Options, Pipeline

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pincite.build import build_generator, build_loaders, build_scorer, marginalization
+from pincite.build import build_generator, build_scorer, marginalization
 from pincite.chunkers.structure import StructureChunker
 from pincite.cli.common import plain
 from pincite.config import Settings
 from pincite.errors import ConfigError
+from pincite.formats import build_loaders
 from pincite.generators.few_shot import FewShotFrame
 from pincite.generators.marginal import MarginalGenerator
 from pincite.generators.together import TogetherGenerator

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from pincite.build import build_loaders
 from pincite.chunkers.parent_child import ParentChildChunker
 from pincite.chunkers.sentence_window import SentenceWindowChunker
 from pincite.chunkers.sentences import SentenceChunker
 from pincite.chunkers.structure import StructureChunker
 from pincite.chunkers.window import WindowChunker
 from pincite.errors import BackendError
+from pincite.formats import build_loaders
 from pincite.generators.extractive import ExtractiveGenerator
 from pincite.loaders.read import InProcessReader
 from pincite.pipeline import Options, Pipeline

@@ -27,7 +27,7 @@ def test_a_year_or_month_stands_for_its_first_day() -> None:
 
 @pytest.mark.parametrize("text", ["", "1976-13", "1976-02-30", "18.12.1976", "76-1-1", "1976-12-18T00:00", "today"])
 def test_what_is_no_day_is_named(text: str) -> None:
-    with pytest.raises(InputError, match="--valid-from is .* which is no day: write it as 2024-06-30"):
+    with pytest.raises(InputError, match=r"--valid-from is .* which is no day: write it as 2024-06-30"):
         day(text, "--valid-from")
 
 

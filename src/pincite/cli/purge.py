@@ -61,8 +61,10 @@ def purge(
     from pincite.cli.purge_proof import Evidence, proof, sentences_in
     from pincite.encoders.cached import forget_texts
     from pincite.errors import InputError
-    from pincite.evaluation.forget import forget_document
+    from pincite.evaluation.forget import check_set, forget_document
 
+    for folder in labels or ():
+        check_set(folder)  # before anything is deleted
     settings = read_settings(store, config)
     kept = (cache.expanduser() if cache else cache_folder()) / "evaluation"
     with open_index(settings) as pincite:

@@ -25,7 +25,7 @@ from pincite.cli.common import (
     read_settings,
     short_path,
 )
-from pincite.cli.versions import check_day
+from pincite.cli.versions import check_day, told_detail
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -296,8 +296,8 @@ def _change_lines(report: AddReport, most: int | None) -> list[str]:
     lines = []
     for status, colour in _COLOURS.items():
         found = [each for each in report.outcomes if each.status == status]
-        for each in found[:most]:
-            lines.append(f"[{colour}]{status:7}[/] {escape(short_path(each.uri) + told_detail(each))}")
+        told = (short_path(each.uri) + told_detail(each) for each in found[:most])
+        lines += [f"[{colour}]{status:7}[/] {escape(each)}" for each in told]
         if more := len(found) - len(found[:most]):
             lines.append(f"[{colour}]{status:7}[/] … and {more:,} more")
     return lines

@@ -12,7 +12,7 @@ from typing import Any
 from pincite.errors import InputError
 from pincite.evaluation.journal import JOURNAL
 
-__all__ = ["Forgotten", "forget_document"]
+__all__ = ["Forgotten", "check_set", "forget_document"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,7 @@ def forget_document(folder: Path, document_id: str) -> Forgotten:
     the place of such a question stays, empty and rejected, so that no later one gets its id. Raises InputError for a
     folder that holds no set, and for a file of it that cannot be read.
     """
-    names = ("corpus.jsonl", "queries.jsonl", JOURNAL)
-    if not any((folder / name).is_file() for name in names):
-        raise InputError(f"{folder} holds no evaluation set: none of {', '.join(names)} is there")
+    check_set(folder)
     events = _rewrite(folder / JOURNAL, lambda rows: _journal(rows, document_id))
     documents = _rewrite(folder / "corpus.jsonl", lambda rows: _without(rows, document_id))
     gone: set[str] = set()
@@ -45,6 +43,13 @@ def forget_document(folder: Path, document_id: str) -> Forgotten:
         if len(kept) < len(lines):
             _put(file, kept)
     return Forgotten(folder, documents, questions, events)
+
+
+def check_set(folder: Path) -> None:
+    """Raises InputError for a folder that holds no evaluation set."""
+    names = ("corpus.jsonl", "queries.jsonl", JOURNAL)
+    if not any((folder / name).is_file() for name in names):
+        raise InputError(f"{folder} holds no evaluation set: none of {', '.join(names)} is there")
 
 
 def _without(rows: Iterable[Any], document_id: str) -> tuple[list[Any], int]:

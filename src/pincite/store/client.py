@@ -87,6 +87,10 @@ class StoreClient:
         """Raise StoreBusyError: only the holder writes."""
         raise StoreBusyError(f"{_in_use(self.folder)}. {_WAIT}")
 
+    def writing(self) -> NoReturn:
+        """Raise StoreBusyError: only the holder writes."""
+        self.change("writing", (), {})
+
     def ask_to_yield(self) -> bool:
         """Ask the holder to close the index for somebody who wants to write. Whether it will: not while it writes."""
         return bool(self._ask({"call": "yield"}))

@@ -17,7 +17,7 @@ import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -217,6 +217,10 @@ class EdgeStore:
             raise StoreError(f"the index {self.folder} was closed")
 
     # Writing
+
+    def writing(self) -> AbstractContextManager[None]:
+        """See `pincite.protocols.Store`: in one process, whoever adds is alone by agreement."""
+        return nullcontext()
 
     def next_version(self, document_id: str) -> int:
         """The number the next version of this document gets."""

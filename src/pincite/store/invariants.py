@@ -49,6 +49,8 @@ def broken_invariants(
     has the point that the catalogue names. Chunks are found by their own vectors with `nearest`, the exact search.
     """
     yield from (Broken(f"catalogue: {problem}") for problem in catalogue.integrity())
+    if catalogue.purging():
+        yield Broken("a purge was cut off: its text may still be in the files until the index can be written anew")
     if index.state.sidecar is not None and index.codes is None:
         yield from (Broken(f"vector index: {note}") for note in index.notes)
     yield from _points(catalogue, points, visible)

@@ -91,7 +91,7 @@ WRITES = (
     "stage_chunks",
 )
 #: What each side does for itself.
-LOCAL = ("close", "reading")
+LOCAL = ("close", "reading", "writing")
 
 #: The most bytes of one message.
 MAX_MESSAGE = 1_000_000_000

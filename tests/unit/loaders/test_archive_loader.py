@@ -15,8 +15,8 @@ from collections.abc import Callable
 import pytest
 from loader_samples import docx, p
 
-from pincite.build import build_loaders
 from pincite.errors import EncryptedError, LoadError, UnsupportedFormatError
+from pincite.formats import build_loaders
 from pincite.loaders.archive import ArchiveLoader
 from pincite.loaders.mail import MailLoader
 from pincite.loaders.markdown import MarkdownLoader

@@ -8,8 +8,8 @@ import zipfile
 import pytest
 from book_samples import chapter, epub
 
-from pincite.build import build_loaders
 from pincite.errors import EncryptedError, LoadError, NoTextError
+from pincite.formats import build_loaders
 from pincite.loaders import epub as module
 from pincite.loaders.choose import choose_loader
 from pincite.loaders.epub import EpubLoader

@@ -61,7 +61,7 @@ def gone(pid: int) -> bool:
 
 
 def test_a_real_file_is_read_as_it_is_without_a_process(tmp_path: Path) -> None:
-    from pincite.build import build_loaders
+    from pincite.formats import build_loaders
     from pincite.loaders.read import read_documents
 
     (tmp_path / "a.md").write_text("# One\n\nÜber “uns”\n\n## Two\n\nte\u200bxt\n", encoding="utf-8")
@@ -355,7 +355,7 @@ def test_a_relative_path_is_meant_where_the_caller_stands(tmp_path: Path, monkey
 
 def test_no_model_library_is_loaded_to_read() -> None:
     program = (
-        "import sys; from pincite.build import build_loaders; import pincite.loaders.serving, pincite.worker; "
+        "import sys; from pincite.formats import build_loaders; import pincite.loaders.serving, pincite.worker; "
         "build_loaders(); print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -68,7 +68,9 @@ def test_everything_is_there(old: Path) -> None:
             assert store.search_dense(vector, 1)[0].chunk_id == chunk.id
             assert chunk.id in {hit.chunk_id for hit in store.search_lexical(chunk.text, 9)}
             assert store.search_lexical(chunk.text, 9, at=PointInTime(as_of="1990-01-01"))
-        assert [(e.id, store.next_version(e.id) - 1) for e in sorted(listed, key=lambda e: e.id)] == numbers
+        # Also of documents that were removed.
+        assert {e.id for e in listed} <= {document for document, _ in numbers}
+        assert [(document, store.next_version(document) - 1) for document, _ in numbers] == numbers
 
 
 def test_it_goes_on_as_any_other(old: Path) -> None:
@@ -123,7 +125,7 @@ def test_cut_off_anywhere_it_has_one_format_or_the_other(old: Path, monkeypatch:
 def test_a_failure_within_the_transaction_leaves_format_1(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         patched.setattr(migrate, "SCHEMA", {**SCHEMA, "broken": "CREATE NONSENSE"})
-        with pytest.raises(Exception, match="NONSENSE|syntax"):
+        with pytest.raises(Exception, match="syntax"):
             EdgeStore.open(old)
     with sqlite3.connect(old / "catalogue.sqlite") as database:
         assert database.execute("SELECT value FROM meta WHERE name = 'format'").fetchone() == ("1",)
