@@ -157,7 +157,7 @@ def churn(place: Path, options: argparse.Namespace) -> int:
         fresh.optimize()
     size = disk(place / "fresh")
     print(
-        f"after {options.rounds} rounds: {bad} wrong, check says {problems or 'nothing'}; compacted {compacted:.1f} MB, "
+        f"{options.rounds} rounds: {bad} wrong, check says {problems or 'nothing'}; compacted {compacted:.1f} MB, "
         f"made at once of what is current {size:.1f} MB: {compacted / size:.2f} times; missed after it {last_missed}"
     )
     most = 2.0 * (1 + options.versions)

@@ -14,9 +14,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from pincite.answering import RELEVANT_COSINE, RELEVANT_WORDS
 from pincite.citations import words_in_common
 from pincite.encoders.minilm import minilm
-from pincite.pipeline import RELEVANT_COSINE, RELEVANT_WORDS
 from pincite.protocols import StoreHeader
 from pincite.retrieve import retrieve
 from pincite.store.edge import EdgeStore

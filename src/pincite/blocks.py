@@ -28,7 +28,6 @@ _CAPTION = 300
 #: The white space before a line of code is kept up to this many characters.
 _INDENT = 80
 _MARKS = frozenset("`~")
-_SEPARATED = frozenset({"text/csv", "text/tab-separated-values"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,19 +91,14 @@ class Block:
         return text[self.head : end]
 
 
-def may_divide(text: str, position: int, media_type: str = "") -> bool:
+def may_divide(text: str, position: int) -> bool:
     """Whether a piece of `text` that begins at `position` may need a frame. Quick, and never wrongly False.
 
     Code may be open at either end of a piece wherever there are fences; rows go on at its beginning only below others.
     """
     line = text.rfind("\n", 0, position) + 1
     row_above = text.rfind("\n", 0, max(0, line - 1)) + 1
-    return (
-        media_type in _SEPARATED
-        or "```" in text
-        or "~~~" in text
-        or text.find("|", row_above, max(position, line)) >= 0
-    )
+    return "```" in text or "~~~" in text or text.find("|", row_above, max(position, line)) >= 0
 
 
 class Blocks:
@@ -112,19 +106,15 @@ class Blocks:
 
     A fence that is never closed is ordinary text: in plain text the mark means nothing. A table is a run of lines that
     begin with ``|``, as in Markdown, whose header ends with a row of dashes; or of at least three lines with cells
-    parted by `` | ``, as pages and word-processor files are rendered, whose first line is taken for the header. A text
-    of the media types CSV and TSV is one table. A short paragraph directly above a table is its caption: it is not
-    parted from the first rows, and not repeated.
+    parted by `` | ``, whose first line is taken for the header. A short paragraph directly above a table is its
+    caption: it is not parted from the first rows, and not repeated.
     """
 
-    def __init__(self, text: str, media_type: str = "") -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
         self.paragraphs: list[int] = []  #: where paragraphs, fenced blocks and tables begin, in order
         self.items: list[Block] = []
-        if media_type in _SEPARATED:
-            self._separated()
-        else:
-            self._find()
+        self._find()
         self._starts = [block.start for block in self.items]
 
     def inside(self, position: int) -> Block | None:
@@ -153,23 +143,14 @@ class Blocks:
             return ""
         return block.closing(self.text, start, end)
 
-    # Finding
+    def header(self, position: int) -> str:
+        """The header of the table of which a row stands at `position`; "" for anything else, the header included."""
+        block = self.inside(position)
+        if block is None or block.fenced or position < block.body:
+            return ""
+        return self.text[block.head : block.body].rstrip()
 
-    def _separated(self) -> None:
-        """One table, a record a row; a line break inside quotes ends no record."""
-        text = self.text
-        rows = array("L")
-        quotes = position = 0
-        while position < len(text):
-            newline = text.find("\n", position)
-            after = len(text) if newline < 0 else newline + 1
-            if quotes % 2 == 0 and not text[position:after].isspace():
-                rows.append(position)
-            quotes += text.count('"', position, after)
-            position = after
-        if rows:
-            self.paragraphs.append(rows[0])
-            self._put_table(rows[0], rows, len(text), named=True)
+    # Finding
 
     def _find(self) -> None:
         text = self.text

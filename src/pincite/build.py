@@ -45,9 +45,10 @@ _CHILD_SIZE = 128
 _PARENT_SIZE = 512
 #: Raised when the same settings come to cut otherwise, so that a document added again is cut again.
 #: 2: pieces of tables and fenced blocks carry their header and fences.
-_REVISION = 2
+#: 3: tables of web pages and word-processor files are Markdown.
+_REVISION = 3
 #: Raised when loaders come to read otherwise, so that a file added again is read again.
-_READING = 2
+_READING = 3
 
 _OLLAMA = "http://127.0.0.1:11434/v1"
 _OPENAI = "https://api.openai.com/v1"

@@ -14,10 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pincite.blocks import Blocks
 from pincite.claims import agrees, same_sense, with_digits
 from pincite.markers import CodeReader
 from pincite.sentences import sentence_spans, statement_spans
-from pincite.types import Citation, Passage, Verdict
+from pincite.types import Chunk, Citation, Passage, Verdict
 from pincite.words import all_words, content_words, has_content, idf, overlap
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def cite(
     Otherwise it carries none: each sentence is held against the passages of those indices, and cited to the one that
     supports it best; or, where `parts` gives spans of the text, each of them is held against its own source, the
     generator having said which that is. Numbers of passages count from 1 as in the prompt. Page and headings are the
-    chunk's own.
+    chunk's own; a row of a table has the table's header for its context.
     """
     citations: list[Citation] = []
     if sources is not None and parts:
@@ -262,7 +263,15 @@ def _citation(statement: Statement, index: int, passage: Passage, support: Suppo
         headings=chunk.headings,
         verdict=support.verdict,
         score=round(support.score, 4),
+        context=_header(chunk, support.start),
     )
+
+
+def _header(chunk: Chunk, start: int) -> str:
+    """The header of the table of which a row stands at `start` of the chunk."""
+    if "|" not in chunk.text[start:].partition("\n")[0]:
+        return ""
+    return Blocks(chunk.before + chunk.text).header(len(chunk.before) + start)
 
 
 _DASHES = str.maketrans(

@@ -163,9 +163,9 @@ class _Library:
         )
 
     def _frame(self, document: Document, start: int, end: int) -> tuple[str, str]:
-        if not may_divide(document.text, start, document.media_type):
+        if not may_divide(document.text, start):
             return "", ""
-        return _blocks(document.text, document.media_type).frame(start, end, lambda frame: len(frame) <= _HEADER)
+        return _blocks(document.text).frame(start, end, lambda frame: len(frame) <= _HEADER)
 
     def only_space(self, chunk: Chunk, start: int, end: int) -> bool:
         """Whether nothing but white space lies in the range, which may be empty."""
@@ -176,12 +176,12 @@ class _Library:
 
 
 @lru_cache(maxsize=8)
-def _blocks(text: str, media_type: str) -> Blocks:
+def _blocks(text: str) -> Blocks:
     """Kept over calls: finding them in a document of some megabytes takes ten times as long as the search itself.
 
     By the text, so that nothing of another version or another index can be meant.
     """
-    return Blocks(text, media_type)
+    return Blocks(text)
 
 
 def forget() -> None:

@@ -315,6 +315,7 @@ class Citation:
     headings: tuple[str, ...]
     verdict: Verdict
     score: float  #: strength of support in [0, 1]; 1 for verbatim
+    context: str = ""  #: what the quote is read under, not part of it: the header of the table that it is a row of
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ LAYERS = (
     # Above the parts they reuse: a cross-encoder runs in the encoders' runtimes and reads what they read.
     ("rerankers",),
     ("identity", "indexing"),
-    ("adding", "portable"),
+    ("adding", "answering", "portable"),
     ("pipeline",),
     ("evaluation", "lab", "web_sources"),
     ("config",),
@@ -38,12 +38,15 @@ LAYERS = (
 SHARED = {
     "loaders": {
         "chart_data",
+        "alive",
         "choose",
         "clean",
         "decode",
+        "docx_numbering",
         "frames",
         "formula_text",
         "hypertext",
+        "hypertext_tables",
         "hypertext_writer",
         "ids",
         "message",
@@ -68,6 +71,7 @@ SHARED = {
         "sheet_facts",
         "sheet_text",
         "slide_shapes",
+        "statute_text",
         "table_text",
         "writer",
     },

@@ -266,6 +266,22 @@ def test_markers_are_added_and_spans_move_along() -> None:
     ]
 
 
+def test_a_row_of_a_table_is_cited_under_its_header() -> None:
+    table = "| Pump | Limit |\n|---|---|\n| P1 | 400 bar |\n| P2 | 500 bar |"
+    whole = passage(f"Words stand above. Limits\n{table}\n\nPumps are tested.")
+    text = "| P2 | 500 bar | [1]\n\nPumps are tested. [1]\n\n| Pump | Limit | [1]"
+    row, prose, header = cite(text, "What is the limit?", [whole])
+    assert (row.quote, row.context) == ("| P2 | 500 bar |", "| Pump | Limit |\n|---|---|")
+    assert whole.chunk.text[row.start - whole.chunk.start : row.end - whole.chunk.start] == row.quote
+    assert (prose.quote, prose.context) == ("Pumps are tested.", "")
+    assert (header.quote, header.context) == ("| Pump | Limit |", "")
+    piece = dataclasses.replace(
+        whole, chunk=dataclasses.replace(whole.chunk, text="| P2 | 500 bar |", before="| Pump | Limit |\n|---|---|\n")
+    )
+    (row,) = cite("| P2 | 500 bar | [1]", "What is the limit?", [piece])
+    assert (row.quote, row.context) == ("| P2 | 500 bar |", "| Pump | Limit |\n|---|---|")
+
+
 def test_two_citations_of_one_sentence() -> None:
     text = "The limit is 40 bar. Done."
     one = cite(text, "", [passage(VALVE)], sources=[0])[0]

@@ -205,7 +205,7 @@ def test_what_is_found_keeps_its_own_headings_when_it_is_read_with_the_section_a
         found = pipeline.search(question, k=9)
         assert (len(found.passages) == 1) is (merge > 0)
         # The line with the last two words alone, and the heading over it, hold all of the question.
-        assert pipeline._no_evidence(question, found, narrowed=False) == ""
+        assert pipeline._answering().no_evidence(question, found, narrowed=False) == ""
 
 
 class Citing:
@@ -336,6 +336,6 @@ def test_what_is_read_stands_in_the_stored_document_to_the_character(made: Any, 
                 assert texts_of[chunk.document_id][chunk.start : chunk.end] == chunk.text
                 assert all(chunk.start <= start < end <= chunk.end for start, end in passage.found)
                 wider += bool(passage.found)
-            for part in pipeline._as_found(result.passages):
+            for part in pipeline._answering().as_found(result.passages):
                 assert texts_of[part.chunk.document_id][part.chunk.start : part.chunk.end] == part.chunk.text
     assert wider

@@ -38,7 +38,7 @@ class Plan:
         self.sentences = array("L")
         self.lines = array("L")  #: rows of tables, and lines of fenced blocks
         self.outer_lines = array("L")  #: those that are not indented: between two functions, not inside one
-        self.framing = Blocks(text, document.media_type)
+        self.framing = Blocks(text)
         self._find_cuts(paragraphs=structure)
 
     # Sections

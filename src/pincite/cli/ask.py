@@ -132,6 +132,8 @@ def print_sources(
 ) -> None:
     """The numbered sources of an answer: document, page or heading, characters, the quoted sentence, the verdict.
 
+    Above a row of a table stands the table's header.
+
     `versions` says of the cited ones when they are in force, `point` for which point in time was asked.
     """
     from rich.markup import escape
@@ -148,6 +150,9 @@ def print_sources(
             f"[dim]{escape(short_path(citation.uri))} · {escape(version)} · "
             f"characters {citation.start}-{citation.end}[/]  {_VERDICTS[citation.verdict]}"
         )
+        for line in citation.context.splitlines():
+            if line.strip("|-: "):  # all but the row of dashes
+                out.print(f"    [dim]{escape(line)}[/]")
         out.print(f"    “{escape(' '.join(citation.quote.split()))}”")
     for warning in answer.warnings:
         out.print(f"[yellow]note[/] {escape(warning)}")

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pincite.cli.common import short_path
 from pincite.differences import Change, differences, lines_of, word_differences
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ def print_diff(out: Console, old: Document, new: Document) -> None:
     from rich.text import Text
 
     changes = differences(old.text, new.text)
-    out.print(Text(f"--- version {old.version}  {old.uri}", "bold"), soft_wrap=True)
-    out.print(Text(f"+++ version {new.version}  {new.uri}", "bold"), soft_wrap=True)
+    out.print(Text(f"--- version {old.version}  {short_path(old.uri)}", "bold"), soft_wrap=True)
+    out.print(Text(f"+++ version {new.version}  {short_path(new.uri)}", "bold"), soft_wrap=True)
     if not changes:
         out.print("the texts are equal")
         return

@@ -83,16 +83,17 @@ def _print_versions(versions: Sequence[StoredDocument], spans: dict[int, list[tu
     out.print(f"[bold]{escape(last.title)}[/] [dim]{last.id} {escape(short_path(last.uri))}[/]")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("version", justify="right")
-    for name in ("recorded", "ended", "in force"):
+    for name in ("recorded (UTC)", "ended (UTC)"):
         table.add_column(name, overflow="fold")
+    table.add_column("in force", overflow="fold", min_width=23)
     for name in ("characters", "chunks"):
         table.add_column(name, justify="right")
     table.add_column("sha256")
     for each in versions:
-        ended = "" if each.current else told_moment(each.ended_at)
+        recorded, ended = (told_moment(moment).removesuffix(" UTC") for moment in (each.added_at, each.ended_at))
         table.add_row(
             str(each.version),
-            told_moment(each.added_at),
+            recorded,
             f"{ended}, removed" if each.removed_on else ended or "[green]current[/]",
             told_spans(spans[each.version]),
             f"{each.characters:,}",

@@ -12,8 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pincite.cli.common import short_path
 from pincite.sentences import sentence_spans
 from pincite.types import PointInTime
+from pincite.words import has_content
 
 if TYPE_CHECKING:
     from pincite.protocols import Matrix, Store
@@ -82,7 +84,10 @@ class Evidence:
             if document is not None:
                 found = list(_sentences(document.text))
                 sentences.update(dict.fromkeys(found))
-                words = sorted({word for word in document.text.split() if word.isalnum()}, key=lambda w: (-len(w), w))
+                words = sorted(
+                    {word for word in document.text.split() if word.isalnum() and has_content(word)},
+                    key=lambda w: (-len(w), w),
+                )
                 asked = [*words[:_WORDS], *_spread(found, _SENTENCES)]
                 queries += [_Query(text, each) for text in asked]
             rows = store.vectors([chunk.id for chunk in chunks])
@@ -100,12 +105,13 @@ def proof(store: Store, folder: Path, evidence: Evidence, purge: Callable[[], ob
     purge()
     after = _Look(store, folder, evidence, sentences)
     held = _held_by_others(store, after.sentences)
-    others = [text for text in after.sentences if text in held]
+    others = sorted({short_path(uri) for uri in held.values()})
     remaining = [text for text in after.sentences if text not in held]
     shared = _of_others(store, after.marks)
     told = f"in {after.files} files of {after.size / 1e6:.1f} MB"
     if others:
-        told += f"; {len(others)} that other documents hold as well are not counted"
+        more = f" and {len(others) - 3} others" if len(others) > 3 else ""
+        told += f"; {len(held)} stand in documents that are kept and are not counted: {', '.join(others[:3])}{more}"
     all_of_it = len(evidence.sentences)
     of_all = "" if len(sentences) == all_of_it else f" of {all_of_it:,}, evenly chosen"
     queries, vectors = len(evidence.queries), len(evidence.vectors)
@@ -191,13 +197,14 @@ def _found(document: str, version: StoredDocument, search: Callable[..., list[Hi
     )
 
 
-def _held_by_others(store: Store, texts: Sequence[str]) -> set[str]:
-    """Those of the texts that stand in a document that is kept."""
-    left, held = set(texts), set()
+def _held_by_others(store: Store, texts: Sequence[str]) -> dict[str, str]:
+    """Those of the texts that stand in a document that is kept → the address of one."""
+    left = set(texts)
+    held: dict[str, str] = {}
     for each in store.history() if left else ():
         document = store.get_document(each.id, each.version)
         if document is not None:
-            held |= {text for text in left if text in document.text}
+            held.update({text: each.uri for text in left - held.keys() if text in document.text})
     return held
 
 

@@ -61,6 +61,9 @@ _MIMETYPES = {
     b"application/vnd.oasis.opendocument.presentation-template": ".odp",
     b"application/vnd.oasis.opendocument.graphics": ".odg",
 }
+# What the manifest of an OpenDocument package says of the whole, and in it the type.
+_ROOT_ENTRY = re.compile(rb"""<[\w:]{1,40}file-entry\s[^<>]{0,400}full-path\s*=\s*["']/["'][^<>]{0,400}>""")
+_MEDIA_TYPE = re.compile(rb"""media-type\s*=\s*["']([\w.+/-]{1,100})["']""")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # There is one way alone to read what stands before: with several, a page of blank lines takes for ever to be none.
 _HTML = re.compile(
@@ -138,22 +141,32 @@ def _package(source: Source, suffix: str) -> str:
     try:
         with zipfile.ZipFile(source.path or BytesIO(source.data)) as package:
             names = package.namelist()
-            mimetype = b""
-            if "mimetype" in names:  # first by the standard, but not in every program
-                with package.open("mimetype") as part:
-                    mimetype = part.read(100).strip()
+            # The type is the first part by the standard, but not in every program, and some leave it out.
+            mimetype = _start_of(package, "mimetype", names, 100).strip()
+            container = _start_of(package, "META-INF/container.xml", names, 1 << 16)
+            manifest = _ROOT_ENTRY.search(_start_of(package, "META-INF/manifest.xml", names, 1 << 16))
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, KeyError, RuntimeError, NotImplementedError, EOFError):
         # Damaged, but the suffix may still say what it was, and that loader what is wrong with it.
         return suffix or ".zip"
     if mimetype in _MIMETYPES:
         return _MIMETYPES[mimetype]
-    if "META-INF/container.xml" in names and suffix == ".epub":
+    if b"application/oebps-package+xml" in container or (container and suffix == ".epub"):
         return ".epub"
+    stated = _MEDIA_TYPE.search(manifest[0]) if manifest else None
+    if stated and stated[1] in _MIMETYPES:
+        return _MIMETYPES[stated[1]]
     folders = {name.lstrip("/").lower().split("/")[0] + "/" for name in names if "/" in name}
     kinds = [kind for folder, kind in _PACKAGES if folder in folders]
     if len(kinds) == 1 and "[Content_Types].xml" in names:
         return kinds[0]
     return ".zip"
+
+
+def _start_of(package: zipfile.ZipFile, name: str, names: list[str], size: int) -> bytes:
+    if name not in names:
+        return b""
+    with package.open(name) as part:
+        return part.read(size)
 
 
 def _ole(data: bytes, suffix: str) -> str:

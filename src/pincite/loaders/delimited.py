@@ -54,8 +54,6 @@ class DelimitedLoader:
     taken. Lines of one cell above the table are its title and stay text. Cells keep their words; line breaks in them
     become spaces, and a pipe is written as ``\|``. Rows with too few or too many cells are read as they are and
     counted in a warning. A file that holds no delimiter is a list, or plain text where its lines are long.
-
-    The media type says whether a header was found, in the parameter of RFC 4180: ``text/csv; header=present``.
     """
 
     name = "delimited"
@@ -83,13 +81,12 @@ class DelimitedLoader:
         metadata: dict[str, MetadataValue] = {"rows": table.rows, "columns": table.dialect.columns}
         if decoded.detected:
             metadata["encoding"] = decoded.encoding
-        media_type = _MEDIA_TYPES.get(suffix, "text/csv")
         return Document(
             id=document_id(source.uri),
             text=table.writer.text,
             title=stem_title(source.name),
             uri=source.uri,
-            media_type=f"{media_type}; header={'present' if table.header else 'absent'}",
+            media_type=_MEDIA_TYPES.get(suffix, "text/csv"),
             content_hash=content_hash(source.data),
             metadata=metadata,
             warnings=decoded.warnings + loss_warnings(cleaned.controls, cleaned.invisible) + table.warnings(),

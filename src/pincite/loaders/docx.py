@@ -14,11 +14,11 @@ from typing import Literal
 from pincite.errors import LoadError, NoTextError
 from pincite.loaders.chart_data import read_chart
 from pincite.loaders.clean import clean, collapse, loss_warnings
+from pincite.loaders.docx_numbering import ListNumbers, value, whole
 from pincite.loaders.formula_text import formula_text
 from pincite.loaders.ids import content_hash, document_id, stem_title
-from pincite.loaders.numbering import ordinal
 from pincite.loaders.office_package import DAMAGE, Element, Package, attribute, child, local, refuse
-from pincite.loaders.table_text import table_lines
+from pincite.loaders.table_text import header_rows, table_lines
 from pincite.protocols import Source
 from pincite.types import Document, Heading
 
@@ -38,22 +38,20 @@ _WRAPPERS = _names("sdt sdtContent customXml smartTag ins moveTo hyperlink fldSi
 _GONE = _names(
     "del moveFrom delText delInstrText instrText pPr rPr tblPr trPr tcPr sectPr sdtPr sdtEndPr rt annotationRef"
 )
-_BULLETS = frozenset({"bullet", "none", ""})
-_NUMBER_STYLES = {
-    "lowerLetter": "a",
-    "upperLetter": "A",
-    "lowerRoman": "i",
-    "upperRoman": "I",
-}
+_MOST_HEADER_ROWS = 6
+_WIDEST = 200  #: columns up to which rows are filled up
+_REPEATED = 120  #: characters of a cell that is written in every row it spans; a longer one stands in its first
 
 
 class DocxLoader:
     """Reads the body of a Word document in reading order.
 
-    Paragraphs are set off by a blank line, items of one list and rows of one table by a line end; cells are joined by
-    " | ". Automatic list and heading numbers, which the file does not spell out, are worked out and written, since
-    that is how people cite a clause. Inserted text of tracked changes is read, deleted text is not. Foot- and endnotes
-    follow the body, each behind the mark "[^1]" that stands where it is referred to. Headers, footers and comments
+    Paragraphs are set off by a blank line, items of one list by a line end. Tables are Markdown: a cell that spans rows
+    is written in each of them, one that spans columns is followed by empty ones. A table of one column is a frame.
+    Automatic list and heading numbers, which the file does not spell out, are worked out and written, since that is how
+    people cite a clause. Inserted text of tracked changes is read, deleted text is not. Foot- and endnotes follow the
+    body, each behind the mark "[^1]" that stands where it is referred to. Comments follow the paragraph or table that
+    they are on, behind "Comment by", and are counted in the metadata. Headers, footers and the descriptions of pictures
     are left out. Hidden text is left out and counted in a warning. Of a chart its titles and its data are read.
 
     Headings come from the style's name ("heading 1" whatever the language of the program, "Title") or from the
@@ -81,6 +79,8 @@ class DocxLoader:
             raise NoTextError("the Word document holds no text")
         headings = tuple(reader.headings)
         first = reader.title or (headings[0].text if headings else "")
+        if reader.comments:
+            metadata["comments"] = reader.comments
         warnings = loss_warnings(reader.controls, reader.invisible)
         if reader.hidden:
             warnings += (f"{reader.hidden} hidden run{'s' if reader.hidden > 1 else ''} of text left out",)
@@ -133,82 +133,12 @@ class _Style:
 
 
 @dataclass(slots=True)
-class _Level:
-    style: str = "decimal"
-    pattern: str = ""
-    start: int = 1
-    legal: bool = False  #: every number of the pattern in digits
-
-
-@dataclass(slots=True)
 class _Paragraph:
     text: str = ""
     kind: Kind = "text"
     level: int = 0  #: of a heading, from 1
     is_title: bool = False
     boxes: list[Element] = field(default_factory=list)
-
-
-class _Numbering:
-    """List numbers: the file stores which list a paragraph is in, not its number."""
-
-    def __init__(self, root: Element | None) -> None:
-        self._levels: dict[str, dict[int, _Level]] = {}
-        self._lists: dict[str, str] = {}
-        self._starts: dict[tuple[str, int], int] = {}
-        self._counts: dict[str, dict[int, int]] = {}
-        self._begun: set[tuple[str, int]] = set()
-        for element in root if root is not None else ():
-            if local(element) == "abstractNum":
-                levels = (each for each in element if local(each) == "lvl")
-                self._levels[attribute(element, "abstractNumId")] = {
-                    _number(attribute(lvl, "ilvl")): _level(lvl) for lvl in levels
-                }
-            elif local(element) == "num":
-                name = attribute(element, "numId")
-                self._lists[name] = _value(element, "abstractNumId")
-                for override in element:
-                    start = child(override, "startOverride")
-                    if start is not None:
-                        self._starts[name, _number(attribute(override, "ilvl"))] = _number(attribute(start, "val"))
-
-    def next(self, name: str, depth: int) -> str:
-        """The marker of the next item of list `name` at `depth`; "" when it has none."""
-        abstract = self._lists.get(name)
-        levels = self._levels.get(abstract or "", {})
-        level = levels.get(depth)
-        if abstract is None or level is None:
-            return ""
-        # Lists made from one definition go on counting together until one restarts.
-        counts = self._counts.setdefault(abstract, {})
-        if (name, depth) in self._starts and (name, depth) not in self._begun:
-            counts[depth] = self._starts[name, depth]
-        else:
-            counts[depth] = counts[depth] + 1 if depth in counts else level.start
-        self._begun.add((name, depth))
-        for deeper in [other for other in counts if other > depth]:
-            del counts[deeper]
-        if level.style in _BULLETS:
-            return "-" if level.style == "bullet" else level.pattern.strip()
-
-        def written(match: re.Match[str]) -> str:
-            wanted = int(match[1]) - 1
-            there = levels.get(wanted, _Level())
-            style = "decimal" if level.legal else there.style
-            number = counts.get(wanted, there.start)
-            return f"{number:02d}" if style == "decimalZero" else ordinal(number, _NUMBER_STYLES.get(style, "1"))
-
-        return re.sub(r"%([1-9])", written, level.pattern).strip()
-
-
-def _level(element: Element) -> _Level:
-    start = _value(element, "start")
-    return _Level(
-        style=_value(element, "numFmt") or "decimal",
-        pattern=_value(element, "lvlText"),
-        start=_number(start) if start else 1,
-        legal=child(element, "isLgl") is not None,
-    )
 
 
 class _Reader:
@@ -224,7 +154,10 @@ class _Reader:
         self._package = package
         self._styles: dict[str, _Style] = {}
         self._default_style = ""
-        self._numbering = _Numbering(package.beside("numbering.xml"))
+        self._numbering = ListNumbers(package.beside("numbering.xml"))
+        self.comments = 0  #: written
+        self._comments: list[str] = []  # ids of those on what is being read
+        self._known_comments: dict[str, Element] | None = None  # those not written yet
         self._notes: list[tuple[str, str]] = []  # part and id, in the order of their marks
 
     def read(self) -> None:
@@ -236,7 +169,7 @@ class _Reader:
         for element in root if root is not None else ():
             if local(element) != "style" or attribute(element, "type") not in ("paragraph", ""):
                 continue
-            style = _Style(_value(element, "name"), _value(element, "basedOn"))
+            style = _Style(value(element, "name"), value(element, "basedOn"))
             properties = child(element, "pPr")
             if properties is not None:
                 style.outline = _outline(properties)
@@ -268,16 +201,40 @@ class _Reader:
                 for cell in row:
                     self._blocks(cell)
             return
-        first = True
+        grid, header = self._grid(rows, cells)
+        width = min(max(map(len, grid), default=0), _WIDEST)
+        for i, line in enumerate(table_lines(grid, width, header=header)):
+            self._write(_Paragraph(line, "row"), fresh=i == 0)
+        self._last = "text"
+        self._write_comments()
+
+    def _grid(self, rows: list[Element], cells: list[list[Element]]) -> tuple[list[list[str]], int]:
+        """The texts of a table, each in its column, and how many rows at the top name the columns."""
+        grid: list[list[str]] = []
+        counts: list[int] = []
+        above: dict[int, str] = {}  # the texts of cells that reach into rows below, by column
+        named = 0
         for row, columns in zip(rows, cells, strict=True):
             properties = child(row, "trPr")
-            if properties is not None and child(properties, "del") is not None:
+            if child(properties, "del") is not None:
                 continue
-            texts = [collapse(" ".join(self._cell(cell))) for cell in columns]
-            if any(texts):
-                self._write(_Paragraph(" | ".join(texts).strip(), "row"), fresh=first)
-                first = False
-        self._last = "text"
+            texts = [""] * min(max(0, whole(value(properties, "gridBefore"))), _WIDEST)
+            shown = False
+            for cell in columns:
+                merged = child(cell, "tcPr", "vMerge")
+                if merged is not None and attribute(merged, "val") != "restart":
+                    text = above.get(len(texts), "")
+                else:
+                    text = collapse(" ".join(self._cell(cell)))
+                    above[len(texts)] = text if merged is not None and len(text) <= _REPEATED else ""
+                    shown = shown or bool(text)
+                span = whole(value(child(cell, "tcPr"), "gridSpan"))
+                texts += [text, *[""] * min(span - 1, _WIDEST - len(texts))]
+            if shown:
+                named += named == len(grid) < _MOST_HEADER_ROWS and _is_on(properties, "tblHeader")
+                grid.append(texts)
+                counts.append(len(columns))
+        return grid, named if 0 < named < len(grid) else header_rows(grid, counts)
 
     def _cell(self, parent: Element) -> Iterator[str]:
         """The texts inside a cell, tables within it included."""
@@ -305,7 +262,7 @@ class _Reader:
         paragraph.text = "\n".join(lines).strip()
         if not paragraph.text:
             return paragraph
-        style = _value(properties, "pStyle") if properties is not None else ""
+        style = value(properties, "pStyle") if properties is not None else ""
         chain = list(self._chain(style or self._default_style))
         paragraph.is_title = any(known.name.lower() == "title" for known in chain[:1])
         paragraph.level = _heading_level(properties, chain)
@@ -346,6 +303,8 @@ class _Reader:
             elif tag in ("footnoteReference", "endnoteReference"):
                 self._notes.append((tag.removesuffix("Reference"), attribute(element, "id")))
                 pieces.append(f"[^{len(self._notes)}]")
+            elif tag == "commentReference":
+                self._comments.append(attribute(element, "id"))
             elif tag == "oMath":
                 pieces.append(formula_text(element))
             elif tag in ("txbxContent", "chart"):
@@ -370,6 +329,8 @@ class _Reader:
                 self.headings.append(Heading(paragraph.level, collapse(text), start, self._length))
             if paragraph.is_title and not self.title:
                 self.title = collapse(text)
+        if paragraph.kind != "row":
+            self._write_comments()
         for box in paragraph.boxes:
             if local(box) == "chart":
                 self._chart(box)
@@ -383,6 +344,21 @@ class _Reader:
         for i, line in enumerate(table_lines(rows, len(rows[0]) if rows else 0)):
             self._write(_Paragraph(line, "row"), fresh=i == 0)
         self._last = "text"
+
+    def _write_comments(self) -> None:
+        """Write the comments on what was written last."""
+        if self._comments and self._known_comments is None:
+            root = self._package.beside("comments.xml")
+            listed = root if root is not None else ()
+            self._known_comments = {attribute(each, "id"): each for each in listed if local(each) == "comment"}
+        while self._comments and self._known_comments:
+            comment = self._known_comments.pop(self._comments.pop(0), None)
+            body = collapse(" ".join(self._cell(comment))) if comment is not None else ""
+            if comment is not None and body:
+                author = collapse(clean(attribute(comment, "author")).text)
+                self.comments += 1
+                self._write(_Paragraph(f"Comment by {author}: {body}" if author else f"Comment: {body}"))
+        self._comments.clear()
 
     def _write_notes(self) -> None:
         known: dict[tuple[str, str], Element] = {}
@@ -414,11 +390,6 @@ def _heading_level(properties: Element | None, chain: list[_Style]) -> int:
     return 0
 
 
-def _value(element: Element, name: str) -> str:
-    found = child(element, name)
-    return "" if found is None else attribute(found, "val")
-
-
 def _inside(element: Element, name: str) -> Iterator[Element]:
     """The children called `name`, also those inside containers."""
     for each in element:
@@ -438,20 +409,16 @@ def _chosen(alternatives: Element) -> Element:
     return options[0] if options else ()
 
 
-def _number(text: str) -> int:
-    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else 0
-
-
 def _outline(properties: Element) -> int | None:
-    text = _value(properties, "outlineLvl")
-    return _number(text) if text else None
+    text = value(properties, "outlineLvl")
+    return whole(text) if text else None
 
 
 def _list_of(properties: Element) -> tuple[str, int] | None:
     element = child(properties, "numPr")
     if element is None:
         return None
-    return _value(element, "numId"), _number(_value(element, "ilvl"))
+    return value(element, "numId"), whole(value(element, "ilvl"))
 
 
 def _symbol(element: Element) -> str:
@@ -462,6 +429,9 @@ def _symbol(element: Element) -> str:
 
 
 def _is_hidden(run: Element) -> bool:
-    properties = child(run, "rPr")
-    vanish = child(properties, "vanish") if properties is not None else None
-    return vanish is not None and attribute(vanish, "val") not in ("0", "false", "off")
+    return _is_on(child(run, "rPr"), "vanish")
+
+
+def _is_on(properties: Element | None, name: str) -> bool:
+    element = child(properties, name)
+    return element is not None and attribute(element, "val") not in ("0", "false", "off")

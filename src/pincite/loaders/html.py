@@ -16,14 +16,16 @@ class HtmlLoader:
     """Reads HTML as a reader sees it, in linear time.
 
     Blocks stand on lines of their own, paragraphs are set off by a blank line, list items begin with "- " or their
-    number, a table row is one line with cells joined by " | ", ``pre`` keeps its lines. A cell that spans rows is
-    written in each of them, one that spans columns is followed by empty ones. ``main`` or the ``article`` elements are
-    taken alone when they hold at least half of the text; otherwise the whole body is.
+    number, ``pre`` keeps its lines. Tables are Markdown, with a header where the page says or the first row names the
+    columns; a cell that spans rows is written in each of them, one that spans columns is followed by empty ones. A
+    table of one column, or one that holds headings, ``pre`` or other tables, only arranges blocks. ``main`` or the
+    ``article`` elements are taken alone when they hold at least half of the text; otherwise the whole body is.
 
     Left out: scripts, styles, form controls, navigation, and headers, footers and asides of the page as a whole (those
-    of an article stay, and so does a header with the page's ``h1``). Elements that are hidden (``hidden``,
-    ``aria-hidden``, an inline style) are left out as well and, where they held text, counted in a warning, since text
-    that only machines read is a known way to plant instructions. Style sheets are not evaluated.
+    of an article stay, and so does a header with the page's ``h1``). Lists that call themselves menus are read only
+    where the page shows nothing but links. Elements that are hidden (``hidden``, ``aria-hidden``, an inline style) are
+    left out as well and, where they held text, counted in a warning, since text that only machines read is a known way
+    to plant instructions. Style sheets are not evaluated.
 
     The title is ``title``, or the first ``h1``, or the first heading, or the file's name.
     """

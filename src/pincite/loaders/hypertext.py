@@ -6,6 +6,7 @@ In linear time and without recursion. `pincite.loaders.html` says what is left o
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from pincite.errors import LoadError
 from pincite.loaders.clean import clean, collapse
 from pincite.loaders.decode import Decoded, decode
+from pincite.loaders.hypertext_tables import MOST_COLUMNS, Draft, Grid, Plan
 from pincite.loaders.hypertext_writer import HypertextWriter
 from pincite.loaders.numbering import ordinal
 from pincite.types import Heading, MetadataValue
@@ -40,9 +42,12 @@ _SILENT = _names(
     "head script style noscript template nav search select datalist button input textarea svg canvas iframe object "
     "embed audio video noframes annotation annotation-xml"
 )
-_SILENT_ROLES = frozenset({"navigation", "search", "contentinfo", "banner", "menu", "menubar", "toolbar"})
+_SILENT_ROLES = frozenset({"navigation", "search", "contentinfo", "banner"})
+# Lists that the page calls menus: read where it shows nothing but links, since they are then what it is about.
+_MENU_ROLES = frozenset({"menu", "menubar", "toolbar"})
 # The paragraph marks of documentation generators, and the column of line numbers beside a listing.
 _SILENT_CLASSES = frozenset({"headerlink", "linenos", "linenodiv", "mw-editsection", "sr-only"})
+_PARTS_OF_TABLES = frozenset({"thead", "tr", "td", "th"})
 _LANDMARKS = frozenset({"article", "main", "section"})
 _HIDING_STYLE = re.compile(
     r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
@@ -63,9 +68,6 @@ _SELF_CLOSED = re.compile(r"<([A-Za-z][\w:.-]*)(?=[\s/])([^<>]*)/>")
 _FORMATTING = _names("a b big code em font i nobr s small strike strong tt u")
 _MOST_WORK = 100_000_000
 _MOST_COPIES = 5_000_000
-_MOST_ROWS, _MOST_COLUMNS = 1000, 50  #: that one cell is believed to span
-_MOST_REPEATED = 5_000_000  #: characters of a page that are written again
-_REPEATED = 120  #: characters of a cell that is written in every row it spans; a longer one stands in its first
 _MOST = 0.5  #: share of the page's text that its main part must hold to be taken alone
 
 
@@ -195,9 +197,10 @@ Sight = Literal["shown", "silent", "hidden"]
 class _Eyes:
     """Decides, element by element in document order, what a reader is shown."""
 
-    def __init__(self, whole: bool) -> None:
+    def __init__(self, whole: bool, *, menus: bool = False) -> None:
         self._own: list[bool] = []  # of the open elements: whether headers and footers inside are their own
         self._inside = int(whole)
+        self._menus = menus
 
     def look(self, node: LexborNode, tag: str) -> Sight:
         """What becomes of `node`. When it is shown, `close` must be called at its end."""
@@ -215,7 +218,7 @@ class _Eyes:
             if classes and not _SILENT_CLASSES.isdisjoint(classes.split()):
                 return "silent"
             role = (attributes.get("role") or "").strip().lower()
-            if role in _SILENT_ROLES:
+            if role in _SILENT_ROLES or (role in _MENU_ROLES and not self._menus):
                 return "silent"
         if tag == "dialog" and "open" not in attributes:
             return "hidden"
@@ -238,26 +241,36 @@ class _Eyes:
 class _Survey(_Visitor):
     """What one look over the page finds out before anything is written."""
 
-    def __init__(self, whole: bool) -> None:
+    def __init__(self, whole: bool, *, menus: bool = False) -> None:
         self.total = 0  #: characters shown that are not white space
+        self.linked = 0  #: of those, the ones that are part of links
         self.mains: list[tuple[int, LexborNode]] = []  #: the outermost main elements and how much they show
         self.articles: list[tuple[int, LexborNode]] = []
-        self.layout_tables: set[int] = set()  #: addresses of tables that only arrange blocks on the page
+        self.tables: dict[int, Plan] = {}  #: by address; one that is not there only arranges blocks on the page
         self._whole = whole
-        self._eyes = _Eyes(whole)
+        self._eyes = _Eyes(whole, menus=menus)
+        self._links = 0  # open ones
         self._open: list[tuple[list[tuple[int, LexborNode]] | None, LexborNode | None, int]] = []
         self._inside: list[list[tuple[int, LexborNode]]] = []
-        self._tables: list[int] = []
+        self._tables: list[tuple[int, Draft]] = []
 
     def enter(self, node: LexborNode, tag: str) -> bool:
         if self._eyes.look(node, tag) != "shown":
             return False
         if self._tables and (tag in _HEADINGS or tag in ("table", "pre", "article", "main")):
-            self.layout_tables.add(self._tables[-1])
+            self._tables[-1][1].layout = True
         if tag == "table":
-            self._tables.append(node.mem_id)
-            if (node.attributes.get("role") or "").lower() in ("presentation", "none"):
-                self.layout_tables.add(node.mem_id)
+            role = (node.attributes.get("role") or "").lower()
+            self._tables.append((node.mem_id, Draft(layout=role in ("presentation", "none"))))
+        elif self._tables and tag in _PARTS_OF_TABLES:
+            draft = self._tables[-1][1]
+            if tag == "tr":
+                draft.begin_row()
+            elif tag == "thead":
+                draft.head(True)
+            else:
+                draft.cell(min(_integer(node.attributes.get("colspan")) or 1, MOST_COLUMNS), tag == "th")
+        self._links += tag == "a"
         kind = None
         if tag in ("main", "article", "div", "section"):
             role = (node.attributes.get("role") or "").lower()
@@ -274,15 +287,30 @@ class _Survey(_Visitor):
 
     def leave(self, tag: str) -> None:
         self._eyes.close()
+        self._links -= tag == "a"
         kind, node, before = self._open.pop()
         if kind is not None and node is not None:
             self._inside.pop()
             kind.append((self.total - before, node))
-        if tag == "table":
+        if not self._tables:
+            return
+        address, draft = self._tables[-1]
+        if tag == "tr":
+            draft.end_row()
+        elif tag == "thead":
+            draft.head(False)
+        elif tag == "table":
             self._tables.pop()
+            plan = draft.plan()
+            if plan is not None:
+                self.tables[address] = plan
 
     def text(self, text: str) -> None:
-        self.total += sum(map(len, text.split()))
+        size = sum(map(len, text.split()))
+        self.total += size
+        self.linked += size if self._links else 0
+        if self._tables:
+            self._tables[-1][1].text(text)
 
     def roots(self, body: LexborNode) -> list[LexborNode]:
         """The parts of the page to write."""
@@ -299,16 +327,6 @@ class _Survey(_Visitor):
 
 
 @dataclass(slots=True)
-class _Grid:
-    """A table whose rows are being written: cells that span columns or rows keep the others below their names."""
-
-    column: int = 0
-    marks: int = 0  #: separators written in this row
-    spans: dict[int, tuple[int, int, str]] = field(default_factory=dict)  #: column → rows to come, width, text
-    open: list[tuple[int, int, int]] = field(default_factory=list)  #: of the open cells: part, rows, width
-
-
-@dataclass(slots=True)
 class _List:
     """A list whose items are being written."""
 
@@ -320,18 +338,18 @@ class _List:
 class _Scribe(_Visitor):
     """Writes what is shown."""
 
-    def __init__(self, writer: HypertextWriter, layout_tables: set[int], whole: bool) -> None:
+    def __init__(self, writer: HypertextWriter, tables: Mapping[int, Plan], whole: bool, *, menus: bool) -> None:
         self._writer = writer
-        self._layout_tables = layout_tables
-        self._eyes = _Eyes(whole)
+        self._plans = tables
+        self._eyes = _Eyes(whole, menus=menus)
         self._lists: list[_List] = []
-        self._tables: list[_Grid | None] = []  # the open tables; None for one whose rows are no lines
+        self._tables: list[Grid | None] = []  # the open tables; None for one whose rows are no lines
         self._verbatim = 0
 
     def enter(self, node: LexborNode, tag: str) -> bool:
         writer = self._writer
         if tag == "br":
-            if self._verbatim:
+            if self._verbatim and not writer.cells:
                 writer.verbatim("\n")
             else:
                 writer.line_break(1, more=1)
@@ -354,23 +372,18 @@ class _Scribe(_Visitor):
         if tag == "pre":
             self._verbatim += 1
         elif tag == "table":
-            self._tables.append(None if node.mem_id in self._layout_tables else _Grid())
+            plan = self._plans.get(node.mem_id)
+            self._tables.append(None if plan is None else Grid(plan))
         elif tag == "tr" and grid is not None:
-            grid.column = grid.marks = 0
             if not node.text().strip():
-                for column in list(grid.spans):
-                    _carry(writer, grid, column, silent=True)
+                grid.skip_row(writer)
                 self._eyes.close()
                 return False
+            grid.begin_row(writer)
         elif tag in ("td", "th"):
             if grid is not None:
-                while grid.column in grid.spans:
-                    _carry(writer, grid, grid.column)
-                _reach(writer, grid)
-                rowspan = min(_integer(node.attributes.get("rowspan")) or 1, _MOST_ROWS)
-                colspan = min(_integer(node.attributes.get("colspan")) or 1, _MOST_COLUMNS)
-                grid.open.append((writer.part, rowspan, max(1, colspan)))
-                writer.cells += 1
+                attributes = node.attributes
+                grid.begin_cell(writer, _integer(attributes.get("rowspan")), _integer(attributes.get("colspan")))
             else:
                 writer.line_break(1)
         elif tag in ("ul", "ol", "menu"):
@@ -395,19 +408,12 @@ class _Scribe(_Visitor):
             self._tables.pop()
         elif tag in ("td", "th"):
             grid = self._tables[-1] if self._tables else None
-            if grid is not None and grid.open:
-                writer.cells -= 1
-                part, rowspan, colspan = grid.open.pop()
-                if rowspan > 1 and len(grid.spans) < _MOST_COLUMNS:
-                    text = writer.since(part).strip()
-                    grid.spans[grid.column] = (rowspan - 1, colspan, text if len(text) <= _REPEATED else "")
-                grid.column += colspan
+            if grid is not None:
+                grid.end_cell(writer)
             else:
                 writer.line_break(1)
         elif tag == "tr" and self._tables and (grid := self._tables[-1]) is not None:
-            for column in sorted(column for column in grid.spans if column >= grid.column):
-                # A cell that began in this row stands left of where the row is now.
-                _carry(writer, grid, column)
+            grid.end_row(writer)
         elif tag in ("ul", "ol", "menu"):
             self._lists.pop()
         elif tag == "li":
@@ -422,7 +428,10 @@ class _Scribe(_Visitor):
         cleaned = clean(text)
         self._writer.controls += cleaned.controls
         self._writer.invisible += cleaned.invisible
-        if self._verbatim:
+        if self._writer.cells:
+            # A row is one line, and a bar would begin a cell of its own.
+            self._writer.flow(cleaned.text.replace("|", "\\|"))
+        elif self._verbatim:
             self._writer.verbatim(cleaned.text)
         else:
             self._writer.flow(cleaned.text)
@@ -438,27 +447,6 @@ class _Scribe(_Visitor):
             numbering.number = value
         self._writer.mark_item(f"{indent}{ordinal(numbering.number, numbering.style)}. ")
         numbering.number += 1
-
-
-def _reach(writer: HypertextWriter, grid: _Grid) -> None:
-    while grid.marks < grid.column:
-        writer.separate()
-        grid.marks += 1
-
-
-def _carry(writer: HypertextWriter, grid: _Grid, column: int, *, silent: bool = False) -> None:
-    """Write the cell of an earlier row that reaches into this one at `column`; `silent`: this row is not written."""
-    rows, width, text = grid.spans.pop(column)
-    if rows > 1:
-        grid.spans[column] = (rows - 1, width, text)
-    grid.column = column
-    if text and not silent and writer.repeated < _MOST_REPEATED:
-        writer.repeated += len(text) + 3 * (column - grid.marks)
-        _reach(writer, grid)
-        writer.cells += 1
-        writer.flow(text)
-        writer.cells -= 1
-    grid.column += width
 
 
 def _list_of(node: LexborNode, tag: str) -> _List:
@@ -506,6 +494,10 @@ def _write_page(page: LexborHTMLParser, writer: HypertextWriter, whole: bool) ->
         return
     survey = _Survey(whole)
     _walk(body, survey)
+    menus = 0 < survey.total == survey.linked
+    if menus:
+        survey = _Survey(whole, menus=True)
+        _walk(body, survey)
     for root in survey.roots(body):
-        _walk(root, _Scribe(writer, survey.layout_tables, whole))
+        _walk(root, _Scribe(writer, survey.tables, whole, menus=menus))
         writer.line_break(2)

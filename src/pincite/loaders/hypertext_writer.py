@@ -18,6 +18,8 @@ class HypertextWriter:
         self.cells = 0  #: depth of table cells, in which line ends become spaces
         self._parts: list[str] = []
         self._length = 0
+        self._bars = 0  # written in the open row
+        self._column = -1  # of the open cell
         self._breaks = 0  # line ends owed
         self._space = False  # a space owed
         self._held = ""  # white space owed from verbatim text
@@ -77,15 +79,47 @@ class HypertextWriter:
             self._put(body)
         self._held += text[len(body) :]
 
-    def separate(self) -> None:
-        """Begin another cell of a row."""
+    def begin_row(self) -> None:
+        """Begin a row of a table. The bars of a row are written with the text behind them: without any, it is none."""
+        self._bars = 0
+
+    def open_cell(self, column: int) -> None:
+        """Begin the cell of the open row at `column`, counted from 0."""
+        self.cells += 1
+        self._column = column
         self._space = True
-        self._put("|")
+
+    def close_cell(self) -> None:
+        """End the cell."""
+        self.cells -= 1
+        self._column = -1
+        self._held, self._marker = "", ""
+
+    @property
+    def owed_bars(self) -> int:
+        """How many bars stand between what is written of the row and the open cell."""
+        return max(0, self._column + 1 - self._bars)
+
+    def end_row(self, width: int) -> bool:
+        """End the row, filled up to `width` cells. False if nothing of it was written."""
+        if not self._bars:
+            return False
         self._space = True
+        self._put(" ".join("|" * max(1, width + 1 - self._bars)))
+        self._bars = 0
+        self.line_break(1)
+        return True
+
+    def rule(self, width: int) -> None:
+        """Write the row of dashes that ends a header of `width` cells."""
+        self.line_break(1)
+        self._put("|" + "---|" * width)
+        self.line_break(1)
 
     def raise_number(self) -> None:
         """Begin a superscript: between digits it is written "^", so that ten squared is not one hundred and two."""
-        if self._parts and self._parts[-1][-1].isdigit() and not (self._space or self._breaks or self._held):
+        owed = self._space or self._breaks or self._held or self.owed_bars
+        if self._parts and self._parts[-1][-1].isdigit() and not owed:
             self._put("^")
 
     def open_heading(self, level: int) -> None:
@@ -110,7 +144,9 @@ class HypertextWriter:
             owed += self._held[self._held.rfind("\n") + 1 :]
         else:
             owed = self._held or " " * self._space
-        lead = owed + self._marker
+        bars = self.owed_bars
+        self._bars += bars
+        lead = owed + "| " * bars + self._marker
         start = self._length + len(lead)
         if self._heading is not None and self._heading[1] < 0:
             self._heading = (self._heading[0], start)

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 from pincite.errors import LoadError
+from pincite.loaders.alive import tell_alive
 from pincite.loaders.clean import clean, collapse
 from pincite.loaders.ocr import OcrError, OcrWord, Tesseract
 from pincite.loaders.pdf_pages import RawFile, RawPage, picture
@@ -42,6 +43,7 @@ def read_scans(
     read: dict[int, float] = {}
     failed: dict[int, str] = {}
     for index in pages:
+        tell_alive()
         try:
             pixels, scale = picture(data, index, _DPI, _MOST_PIXELS)
             words = _read(tesseract, pixels, languages, max(70, round(72 * scale)), seconds)

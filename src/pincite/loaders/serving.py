@@ -8,6 +8,7 @@ conversation. The process ends when the one that started it does.
     {"uri", "name", "path"}                          {"kind": "document" | "outcome", "record"}
     {"uri", "name", "path": null}, the bytes         {"kind": "error", "reason", "detail", "spent"}
     {"next": true}                                   {"kind": "end", "spent"}
+                                                     {"kind": "alive"}, before any of them
 
 `spent` says that so much memory is still held that a new process is better than this one.
 """
@@ -25,6 +26,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO, NoReturn
 
 from pincite.errors import LoaderFaultError, LoadError, MemoryLimitError
+from pincite.loaders.alive import Sign
 from pincite.loaders.frames import OUT_OF_MEMORY, pack, read_frame, unpack, write_frame
 from pincite.loaders.read import read_documents
 from pincite.loaders.records import document_record, outcome_record
@@ -47,6 +49,7 @@ def serve(loaders: Sequence[Loader | Container], memory_mb: int) -> None:
     _die_with_parent()
     # An interruption at the terminal is for the one who asked, who then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Sign.told = lambda: write_frame(answers, pack({"kind": "alive"}))
     _limit_memory(memory_mb)
     requests: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_listen, args=(asked, requests), daemon=True).start()

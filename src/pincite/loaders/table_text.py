@@ -9,25 +9,27 @@ from itertools import pairwise
 
 from pincite.loaders.clean import collapse
 
-__all__ = ["first_row_is_header", "is_prose", "table_lines", "value_text"]
+__all__ = ["first_row_is_header", "header_rows", "is_prose", "table_lines", "value_text"]
 
 _NUMBER = re.compile(r"[-+(]?[^\w\s.,-]?\s?\d[\d.,' ]*(?:[eE][-+]?\d+)?\s?[%)]?[^\w\s.,-]?")
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?(?:[ T].*)?|\d\d?[./]\d\d?[./]\d{2,4}")
 _YEAR = re.compile(r"(?:FY\s?)?(?:1[89]|20|21)\d\d")
 _LONG = 80  #: characters of a cell from which on it is a paragraph
+_TITLES = 3  #: rows of one cell above the names of the columns at most
 _SAMPLE = 50  #: rows that are looked at to tell a header from data
 
 
-def table_lines(rows: Iterable[Sequence[str]], width: int, *, header: bool = True) -> Iterator[str]:
+def table_lines(rows: Iterable[Sequence[str]], width: int, *, header: int = 1) -> Iterator[str]:
     r"""The lines of a Markdown table, without line ends, one at a time.
 
-    Rows of fewer than `width` cells are filled up; longer ones stay longer. Without `header` there is no row of dashes:
-    the first row is data like the others. White space in a cell becomes one space, and a pipe is written as ``\|``.
+    Rows of fewer than `width` cells are filled up; longer ones stay longer. `header` rows name the columns; where there
+    are none, there is no row of dashes: the first row is data like the others. White space in a cell becomes one space,
+    and a pipe is written as ``\|``.
     """
     for i, row in enumerate(rows):
         line = " | ".join([collapse(cell).replace("|", "\\|") if cell else "" for cell in row])
         yield f"| {line}{' | ' * max(0, width - len(row))} |"
-        if i == 0 and header:
+        if i + 1 == header:
             yield "|" + "---|" * max(width, len(row))
 
 
@@ -64,6 +66,18 @@ def first_row_is_header(rows: Sequence[Sequence[str]]) -> bool:
         if below and 2 * sum(map(_is_data, below)) > len(below):
             return False
     return True
+
+
+def header_rows(rows: Sequence[Sequence[str]], cells: Sequence[int]) -> int:
+    """How many of `rows` at the top name the columns, where the file does not say; 0 where none does.
+
+    `cells` counts the cells of each row, one that spans columns once. A row of a single cell above the names is a
+    title, and counts with them. A lone row is no header: there is nothing that it names.
+    """
+    titles = 0
+    while titles < min(_TITLES, len(rows) - 1) and cells[titles] == 1:
+        titles += 1
+    return titles + 1 if len(rows) > 1 and first_row_is_header(rows[titles:]) else 0
 
 
 def _is_data(text: str) -> bool:

@@ -9,14 +9,13 @@ from pincite.errors import NoTextError
 from pincite.loaders.clean import clean, collapse, loss_warnings
 from pincite.loaders.decode import decode
 from pincite.loaders.ids import content_hash, document_id, stem_title
+from pincite.loaders.statute_text import read_statute
 from pincite.protocols import Source
 from pincite.types import Document, Heading, MetadataValue
 
 __all__ = ["TextLoader"]
 
 _MEDIA_TYPES = {
-    ".csv": "text/csv",
-    ".tsv": "text/tab-separated-values",
     ".json": "application/json",
     ".jsonl": "application/jsonl",
     ".ndjson": "application/jsonl",
@@ -36,13 +35,26 @@ _PLAIN = (
 )
 # What reStructuredText allows as an underline; `=` to `~` are the ones in use.
 _UNDERLINE = re.compile(r"([!-/:-@[-`{-~])\1+")
+#: Where a text says nothing of its markup, these underline a title.
+_RULE = re.compile(r"([*=~^+#-])\1{2,}")
+_COLUMNS = re.compile(r"\t|\S {2,}\S| \| ")
+#: Names under which people write; what others hold, a log or a script, has rules for other reasons.
+_WRITTEN = frozenset({"", ".txt", ".text", ".adoc", ".asciidoc"})
+_LONGEST_TITLE = 200
+_LEAST_TITLES = 3
+_AGREEMENT = 0.8  #: share of the rules below a line that are as long as it
 
 
 class TextLoader:
-    """Reads a text as it stands. An underlined title of a reStructuredText file is a heading.
+    """Reads a text as it stands. An underlined title is a heading.
 
-    Trailing white space is kept; `clean` says which characters are not. The title is the first heading, or the
-    file's name.
+    In a reStructuredText file by the rules of that format. In plain text where the line below a title is a row of one
+    mark of exactly its length, with blank lines around the two, and where at least three titles are set so and hardly
+    any rule stands below a line otherwise: there the text is written by that habit, elsewhere rules are ornaments and
+    parts of tables. An act in plain text has its chapters and sections for headings, see `read_statute`.
+
+    Trailing white space is kept; `clean` says which characters are not. The title is the first heading, in plain text
+    only if the text begins with it, or the name of the act, or the file's name.
     """
 
     name = "text"
@@ -58,21 +70,36 @@ class TextLoader:
         if not cleaned.text.strip():
             raise NoTextError("the file is empty" if not source.data else "the file holds no visible text")
         suffixes = [suffix.lower() for suffix in PurePosixPath(source.name).suffixes]
-        headings = _underlined(cleaned.text) if ".rst" in suffixes else ()
+        suffix = suffixes[-1] if suffixes else ""
+        headings, title = _structure(cleaned.text, suffix, ".rst" in suffixes)
         metadata: dict[str, MetadataValue] = {}
         if decoded.detected:
             metadata["encoding"] = decoded.encoding
         return Document(
             id=document_id(source.uri),
             text=cleaned.text,
-            title=headings[0].text if headings else stem_title(source.name),
+            title=title or stem_title(source.name),
             uri=source.uri,
-            media_type=_MEDIA_TYPES.get(suffixes[-1] if suffixes else "", "text/plain"),
+            media_type=_MEDIA_TYPES.get(suffix, "text/plain"),
             content_hash=content_hash(source.data),
             metadata=metadata,
             headings=headings,
             warnings=decoded.warnings + loss_warnings(cleaned.controls, cleaned.invisible),
         )
+
+
+def _structure(text: str, suffix: str, restructured: bool) -> tuple[tuple[Heading, ...], str]:
+    """Headings and title; "" where the text does not give one."""
+    if restructured:
+        headings = _underlined(text)
+        return headings, headings[0].text if headings else ""
+    if suffix not in _WRITTEN:
+        return (), ""
+    headings, title = read_statute(text)
+    if not headings:
+        headings = _plainly_underlined(text)
+        title = headings[0].text if headings and not text[: headings[0].start].strip() else ""
+    return headings, title
 
 
 def _underlined(text: str) -> tuple[Heading, ...]:
@@ -101,3 +128,41 @@ def _underlined(text: str) -> tuple[Heading, ...]:
         before, title, title_start = title, line, offset
         offset += len(line) + 1
     return tuple(headings)
+
+
+def _plainly_underlined(text: str) -> tuple[Heading, ...]:
+    """Titles of a plain text; none where it is not written by the habit. Levels as in `_underlined`."""
+    found: list[tuple[str, int, int]] = []  # mark, start, end
+    others = 0
+    offset = 0
+    above, title, title_start = "", "", 0
+    rule = ""  # the line before, where it may underline the title above it
+    for line in [*text.split("\n"), ""]:
+        shown = line.rstrip()
+        if rule:
+            # The line below the rule decides.
+            if not shown and not above and len(rule) == len(title) and _is_title(title):
+                found.append((rule[0], title_start, title_start + len(title)))
+            else:
+                others += 1
+            above, title = title, rule
+        if not rule and title and _RULE.fullmatch(shown):
+            rule = shown
+        else:
+            rule = ""
+            above, title, title_start = title, shown, offset
+        offset += len(line) + 1
+    if len(found) < _LEAST_TITLES or len(found) < _AGREEMENT * (len(found) + others):
+        return ()
+    styles = list(dict.fromkeys(mark for mark, _, _ in found))
+    return tuple(Heading(styles.index(mark) + 1, collapse(text[start:end]), start, end) for mark, start, end in found)
+
+
+def _is_title(line: str) -> bool:
+    return (
+        not line[0].isspace()
+        and len(line) <= _LONGEST_TITLE
+        and any(map(str.isalpha, line))
+        and not _COLUMNS.search(line)
+        and not line.endswith((",", ";", ":"))
+    )

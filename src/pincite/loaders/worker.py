@@ -198,16 +198,21 @@ class _Child:
             write_frame(self._process.stdin, frame)
 
     def receive(self, seconds: float) -> dict[str, Any]:
-        """Its next answer, waited for so long. Raises ReadTimeoutError, or what `_death` makes of its end."""
-        try:
-            frame = self._wait(seconds)
-        except Empty:
-            raise ReadTimeoutError(
-                f"reading it was stopped after {seconds:g} s without a result; load.seconds is the setting"
-            ) from None
-        if frame is None:
-            raise self._death()
-        return unpack(frame)
+        """Its next answer, waited for so long after its last sign of life.
+
+        Raises ReadTimeoutError, or what `_death` makes of its end.
+        """
+        while True:
+            try:
+                frame = self._wait(seconds)
+            except Empty:
+                raise ReadTimeoutError(
+                    f"reading it was stopped after {seconds:g} s without a result; load.seconds is the setting"
+                ) from None
+            if frame is None:
+                raise self._death()
+            if (answer := unpack(frame))["kind"] != "alive":
+                return answer
 
     def _wait(self, seconds: float) -> bytes | None:
         until = time.monotonic() + seconds

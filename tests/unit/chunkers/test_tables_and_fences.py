@@ -34,8 +34,8 @@ ROWS = [f"| timeout_{i} | {i} ms | {i * 7} ms |" for i in range(60)]
 TABLE = "Table 4: limits of the server\n" + HEADER + "\n".join(ROWS)
 
 
-def pieces(chunker: Chunker, text: str, media_type: str = "text/markdown") -> list[Chunk]:
-    document = text_document(text, media_type=media_type)
+def pieces(chunker: Chunker, text: str) -> list[Chunk]:
+    document = text_document(text, media_type="text/markdown")
     chunks = list(chunker.chunk(document))
     assert all(document.text[c.start : c.end] == c.text for c in chunks)
     return chunks
@@ -104,9 +104,9 @@ def test_the_caption_is_not_parted_from_its_table(size: int) -> None:
     assert Blocks("word " * 99 + "\n| a |\n|---|\n| 1 |").items[0].start == 496
 
 
-def test_rows_of_a_page_or_word_file_have_their_first_row_for_a_header() -> None:
+def test_rows_without_a_mark_have_their_first_row_for_a_header() -> None:
     text = "Limits\nname | unit | value\n" + "\n".join(f"t{i} | ms | {i}" for i in range(60)) + "\n\nAfter."
-    chunks = pieces(StructureChunker(ToyWords(), size=40), text, "text/html")
+    chunks = pieces(StructureChunker(ToyWords(), size=40), text)
     later = [c for c in chunks[1:] if re.match(r"t\d+ \|", c.text)]
     assert len(later) > 5
     assert all(c.before == "name | unit | value\n" for c in later)
@@ -117,15 +117,6 @@ def test_rows_of_a_page_or_word_file_have_their_first_row_for_a_header() -> None
 def test_two_lines_with_bars_are_no_table() -> None:
     assert not Blocks("Home | About\nNews | Contact\n\nText.").items
     assert Blocks("a | b\nc | d\ne | f").items
-
-
-def test_separated_values_are_one_table_and_a_quoted_line_break_ends_no_record() -> None:
-    rows = [f'{i},"first line\nsecond line {i}"' for i in range(40)]
-    chunks = pieces(StructureChunker(ToyWords(), size=30), "id,note\n" + "\n".join(rows) + "\n", "text/csv")
-    assert len(chunks) > 4
-    assert not chunks[0].before
-    assert all(c.before == "id,note\n" for c in chunks[1:])
-    assert all(re.match(r'\d+,"first', c.text) and c.text.endswith('"') for c in chunks[1:])
 
 
 # Fences

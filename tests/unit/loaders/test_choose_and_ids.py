@@ -3,9 +3,10 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from loader_samples import docx, p, pdf, source
+from loader_samples import docx, p, package, pdf, source
 
 from pincite.errors import EncryptedError, UnsupportedFormatError
+from pincite.formats import build_loaders
 from pincite.loaders.choose import choose_loader
 from pincite.loaders.docx import DocxLoader
 from pincite.loaders.html import HtmlLoader
@@ -68,6 +69,47 @@ def test_no_suffix_is_claimed_twice() -> None:
 )
 def test_the_suffix_decides_unless_the_content_contradicts_it(name: str, data: bytes, loader: str) -> None:
     assert chosen(name, data) == loader
+
+
+CONTAINER = (
+    '<?xml version="1.0"?><container xmlns="urn:oasis:names:tc:opendocument:xmlns:container"><rootfiles>'
+    '<rootfile full-path="content.opf" media-type="application/oebps-package+xml"/></rootfiles></container>'
+)
+ODT = "application/vnd.oasis.opendocument.text"
+MANIFEST = (
+    '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
+    '<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/>'
+    f'<manifest:file-entry manifest:full-path="/" manifest:version="1.3" manifest:media-type="{ODT}"/>'
+    "</manifest:manifest>"
+)
+
+
+@pytest.mark.parametrize("name", ["a", "a.zip", "a.epub", "a.txt"])
+@pytest.mark.parametrize(
+    ("parts", "loader"),
+    [
+        ({"mimetype": "application/epub+zip", "META-INF/container.xml": CONTAINER}, "epub"),
+        ({"META-INF/container.xml": CONTAINER, "content.opf": "", "mimetype": "application/epub+zip\n"}, "epub"),
+        ({"content.opf": "", "META-INF/container.xml": CONTAINER}, "epub"),
+        ({"META-INF/container.xml": CONTAINER, "mimetype": "application/zip"}, "epub"),
+        ({"content.xml": "", "mimetype": ODT}, "opendocument"),
+        ({"content.xml": "", "META-INF/manifest.xml": MANIFEST}, "opendocument"),
+    ],
+)
+def test_a_package_is_what_its_parts_say_wherever_they_stand(name: str, parts: dict[str, str], loader: str) -> None:
+    assert choose_loader(build_loaders(), source(name, package(parts))).name == loader
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"a.txt": "words", "sub/META-INF/container.xml": CONTAINER},
+        {"a.txt": "words", "META-INF/MANIFEST.MF": "Manifest-Version: 1.0"},
+        {"a.txt": "words", "META-INF/manifest.xml": MANIFEST.replace('path="/"', 'path="Object 1/"')},
+    ],
+)
+def test_other_packages_are_archives(parts: dict[str, str]) -> None:
+    assert choose_loader(build_loaders(), source("a.zip", package(parts))).name == "archive"
 
 
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(64)

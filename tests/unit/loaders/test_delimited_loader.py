@@ -22,7 +22,7 @@ def test_every_delimiter_gives_the_same_table(delimiter: str) -> None:
     rows = [["Name", "Size"], ["pool", "12"], ["queue", "7"]]
     document = load("\n".join(delimiter.join(row) for row in rows))
     assert document.text == "| Name | Size |\n|---|---|\n| pool | 12 |\n| queue | 7 |"
-    assert document.media_type == "text/csv; header=present"
+    assert document.media_type == "text/csv"
     assert document.metadata == {"rows": 2, "columns": 2}
     assert document.title == "list"
     assert document.warnings == ()
@@ -46,7 +46,7 @@ def test_the_delimiter_is_the_one_that_parts_the_header_too(text: str, first: st
 
 def test_the_suffix_decides_where_both_would_do() -> None:
     assert load("a,b\tc\nd,e\tf\n", "x.tsv").text.startswith("| a,b | c |")
-    assert load("a,b\tc\nd,e\tf\n", "x.tsv").media_type.startswith("text/tab-separated-values")
+    assert load("a,b\tc\nd,e\tf\n", "x.tsv").media_type == "text/tab-separated-values"
 
 
 def test_quoted_cells_keep_commas_quotes_and_pipes_and_lose_line_breaks() -> None:
@@ -62,7 +62,6 @@ def test_rows_of_another_width_are_kept_and_counted() -> None:
 
 def test_numbers_in_the_first_row_are_data_and_years_are_names() -> None:
     assert load("1,2.5\n2,3.5\n3,4.5\n").text == "| 1 | 2.5 |\n| 2 | 3.5 |\n| 3 | 4.5 |"
-    assert load("1,2.5\n2,3.5\n3,4.5\n").media_type == "text/csv; header=absent"
     assert load("Land,2019,2020\nFrance,7,8\nSpain,9,10\n").text.split("\n")[1] == "|---|---|---|"
 
 

@@ -94,8 +94,70 @@ def test_tables() -> None:
         + f"<w:tbl><w:tr>{cell(p('In a frame', 'h1'), p('text'))}</w:tr></w:tbl>"
     )
     document = load(docx(body))
-    assert document.text == "before\n\nA a | B\n| n1 n2\n\nC | D\n\nIn a frame\n\ntext"
+    assert document.text == ("before\n\n| A a | B |\n|---|---|\n|  | n1 n2 |\n\n| C | D |\n\nIn a frame\n\ntext")
     assert [h.text for h in document.headings] == ["In a frame"]
+
+
+def merged(content: str, span: int = 1, down: str = "") -> str:
+    merge = {"": "", "begins": '<w:vMerge w:val="restart"/>', "goes on": "<w:vMerge/>"}[down]
+    return f'<w:tc><w:tcPr><w:gridSpan w:val="{span}"/>{merge}</w:tcPr>{content}</w:tc>'
+
+
+def row(*cells: str, header: bool = False) -> str:
+    return f"<w:tr><w:trPr>{'<w:tblHeader/>' * header}</w:trPr>{''.join(cells)}</w:tr>"
+
+
+def test_cells_that_span_rows_and_columns_keep_the_others_below_their_names() -> None:
+    body = (
+        row(merged(p("People"), 3))
+        + row(cell(p("Town")), cell(p("Name")), cell(p("Age")))
+        + row(merged(p("Rome"), 1, "begins"), cell(p("Ada | Bo")), cell(p("36")))
+        + row(merged(p(""), 1, "goes on"), merged(p("Eve"), 2))
+        + row(merged(p(""), 1, "goes on"), cell(p("")), cell(p("")))
+        + "<w:tr><w:trPr><w:gridBefore w:val='1'/></w:trPr>" + cell(p("Cy")) + "</w:tr>"
+    )  # fmt: skip
+    assert text(f"<w:tbl>{body}</w:tbl>").split("\n") == [
+        "| People |  |  |",
+        "| Town | Name | Age |",
+        "|---|---|---|",
+        "| Rome | Ada \\| Bo | 36 |",
+        "| Rome | Eve |  |",
+        "|  | Cy |  |",
+    ]
+
+
+def test_rows_that_are_repeated_on_every_page_are_the_header() -> None:
+    rows = [row(cell(p(name)), cell(p("7")), header=name < "c") for name in "abcd"]
+    assert text(f"<w:tbl>{''.join(rows)}</w:tbl>").split("\n")[1:3] == ["| b | 7 |", "|---|---|"]
+
+
+def test_a_hostile_table_takes_bounded_space() -> None:
+    wide = row(*[merged(p("x"), 999_999)] * 300)
+    narrow = row(cell(p("y")), cell(p("z"))) * 2000
+    assert len(text(f"<w:tbl>{wide}{narrow}</w:tbl>")) < 2_000_000
+
+
+COMMENTS = (
+    '<w:comments xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main">'
+    f'<w:comment w:id="1" w:author="Ada  Berg">{p("Which two?")}{p("Say so.")}</w:comment>'
+    f'<w:comment w:id="2" w:author="">{p("Too high.")}</w:comment>'
+    f'<w:comment w:id="3" w:author="Bo">{p("on nothing")}</w:comment></w:comments>'
+)
+
+
+def test_comments_follow_what_they_are_on_and_are_counted() -> None:
+    def on(words: str, *comments: int) -> str:
+        marks = "".join(f'<w:r><w:commentReference w:id="{each}"/></w:r>' for each in comments)
+        return f'<w:p><w:commentRangeStart w:id="1"/><w:r><w:t>{words}</w:t></w:r>{marks}</w:p>'
+
+    table = f"<w:tbl>{row(cell(on('Rent', 2)), cell(p('Due')))}{row(cell(p('900')), cell(p('May')))}</w:tbl>"
+    document = load(docx(on("Two years.", 1, 1, 77) + p("After.") + table, extra={"word/comments.xml": COMMENTS}))
+    assert document.text == (
+        "Two years.\n\nComment by Ada Berg: Which two? Say so.\n\nAfter.\n\n"
+        "| Rent | Due |\n|---|---|\n| 900 | May |\n\nComment: Too high."
+    )
+    assert document.metadata["comments"] == 2
+    assert "comments" not in load(docx(on("Two years.", 1))).metadata
 
 
 def test_notes_follow_the_body() -> None:

@@ -42,7 +42,7 @@ def test_a_guessed_encoding_is_in_the_metadata_and_in_a_warning() -> None:
 
 @pytest.mark.parametrize(
     ("name", "media_type"),
-    [("a.csv", "text/csv"), ("a.json", "application/json"), ("a.py", "text/plain"), ("README", "text/plain")],
+    [("a.json", "application/json"), ("a.py", "text/plain"), ("README", "text/plain")],
 )
 def test_media_types(name: str, media_type: str) -> None:
     assert text("a,b", name).media_type == media_type
@@ -68,6 +68,74 @@ def test_underlined_titles_of_restructuredtext() -> None:
     assert headings(document) == [(1, "Title"), (2, "Part one"), (3, "prose"), (3, "Sub"), (2, "Part two")]
     assert document.title == "Title"
     assert text("Title\n=====\n", "a.txt").headings == ()
+
+
+UNDERLINED = "Manual\n******\n\n1. Scope\n========\n\nText.\n\n1.1. Versions\n-------------\n\n2. Use\n======\n\nMore."
+
+
+def test_underlined_titles_of_plain_text() -> None:
+    document = text(UNDERLINED)
+    assert headings(document) == [(1, "Manual"), (2, "1. Scope"), (3, "1.1. Versions"), (2, "2. Use")]
+    assert document.title == "Manual"
+    assert [document.text[h.start : h.end] for h in document.headings][1:3] == ["1. Scope", "1.1. Versions"]
+    assert text("Ada wrote this.\n\n" + UNDERLINED).title == "note"
+    assert headings(text(UNDERLINED + "\n\nEnd\n---"))[-1] == (3, "End")
+    assert text(UNDERLINED, "a.log").headings == text(UNDERLINED, "a.sql").headings == ()
+
+
+@pytest.mark.parametrize(
+    "ordinary",
+    [
+        # Two titles are no habit.
+        "One\n===\n\nTwo\n===\n\nText.",
+        # Rules and tables of other lengths.
+        "One\n===\n\nTwo\n===\n\nSix\n===\n\nName\n--------\n\nAge\n--------\n\nTown\n--------\n\nText.",
+        "Name  Age\n---------\n\nTown  Age\n---------\n\nRome  Age\n---------\n\nText.",
+        "a | b\n-----\n\nc | d\n-----\n\ne | f\n-----\n\n",
+        # No blank lines around them.
+        "Sum\n---\n12\n\nSum\n---\n13\n\nSum\n---\n14\n",
+        "x\nOne\n===\n\nx\nTwo\n===\n\nx\nSix\n===\n\n",
+        "  One\n=====\n\n  Two\n=====\n\n  Six\n=====\n\n",
+        "123\n---\n\n456\n---\n\n789\n---\n\n",
+        "---\n\nText.\n\n***\n\nText.\n\n---\n---\n---\n",
+    ],
+)
+def test_rules_and_tables_of_plain_text_make_no_headings(ordinary: str) -> None:
+    assert text(ordinary).headings == ()
+
+
+SECTIONS = "\n".join(
+    f"{'CHAPTER ' + 'I' * (n // 6 + 1) + chr(10) + 'OF THINGS' + chr(10) if n % 6 == 1 else ''}"
+    f"{n}. Punishment for thing {n}.—Whoever does it shall be punished under\n"
+    f"section 99. Exceptions are in section {n}."
+    for n in range(1, 13)
+)
+CONTENTS = "ARRANGEMENT OF SECTIONS\n" + "\n".join(f"{n}. Punishment for thing {n}." for n in range(1, 13))
+
+
+def test_an_act_in_plain_text_has_its_sections_for_headings() -> None:
+    document = text(f"THE THINGS ACT, 1999\n\n{CONTENTS}\n\n{SECTIONS}\n", "act.txt")
+    assert document.title == "THE THINGS ACT, 1999"
+    found = headings(document)
+    assert found[0] == (1, "CHAPTER I OF THINGS")
+    assert [name for level, name in found if level == 2] == [f"{n}. Punishment for thing {n}." for n in range(1, 13)]
+    assert all(heading.start > document.text.index("Whoever") - 100 for heading in document.headings)
+    section = document.text.index("Exceptions are in section 7")
+    assert document.heading_path(section) == ("CHAPTER II OF THINGS", "7. Punishment for thing 7.")
+    assert text(SECTIONS, "act.log").headings == ()
+
+
+@pytest.mark.parametrize(
+    "ordinary",
+    [
+        "\n".join(f"{n}. Apples — they are red. More words." for n in range(1, 30)),
+        "\n".join(f"{n}. Buy milk. Then bread." for n in range(1, 30)),
+        "\n".join(f"1. Title of a note.—It is said {n} times." for n in range(30)),
+        "\n".join(f"{n}. Few of them.—Words." for n in range(1, 9)),
+    ],
+)
+def test_numbered_lists_are_no_act(ordinary: str) -> None:
+    assert text(ordinary).headings == ()
 
 
 def test_two_megabytes_on_one_line_take_linear_time() -> None:

@@ -94,6 +94,14 @@ def test_a_loader_that_hangs_is_stopped_and_the_next_file_is_read() -> None:
     reader.close()
 
 
+def test_a_loader_that_says_that_it_goes_on_is_waited_for() -> None:
+    reader = toy_reader(seconds=1)
+    process_id(reader)
+    (document,) = reader.read(bad("page-by-page"))
+    assert isinstance(document, Document)
+    reader.close()
+
+
 @linux
 def test_what_a_loader_started_ends_with_it(tmp_path: Path) -> None:
     reader = toy_reader(seconds=2)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 
 from pincite.errors import EncryptedError, LoadError
+from pincite.loaders.alive import tell_alive
 from pincite.loaders.ids import content_hash, document_id
 from pincite.loaders.serving import serve
 from pincite.loaders.text import TextLoader
@@ -37,6 +38,10 @@ class BadLoader:
         what, _, more = source.data.decode().partition(" ")
         if what == "hang":
             time.sleep(1000)
+        elif what == "page-by-page":
+            for _ in range(6):
+                tell_alive()
+                time.sleep(0.3)
         elif what == "spin":  # in C, without letting go of the interpreter
             sum(range(10**13))
         elif what == "grandchild":

@@ -1,0 +1,236 @@
+"""From what was found to an answer with checked citations, or to an abstention with its reason."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pincite.assemble import assemble, is_refusal
+from pincite.citations import add_markers, cite, statements, words_in_common
+from pincite.markers import MarkerResolver
+from pincite.reading import parts_found
+from pincite.types import Answer, Citation, Document, Generation, Marginal, Prompt, SearchResult
+from pincite.words import has_content
+
+if TYPE_CHECKING:
+    from pincite import protocols
+    from pincite.protocols import Encoder, Store
+    from pincite.types import Passage
+
+__all__ = ["INSUFFICIENT", "NO_EVIDENCE", "RELEVANT_COSINE", "RELEVANT_WORDS", "UNREAD", "Answering"]
+
+#: A passage speaks to a question if it is this near to it, or holds this share of its content words.
+#: Measured: see docs/decisions/0006-no-evidence.md.
+RELEVANT_COSINE = 0.35
+RELEVANT_WORDS = 0.60
+
+#: Below this share of a query's letters the encoder is said not to read it, and what it finds near is no evidence.
+UNREAD = 0.5
+
+NO_EVIDENCE = "no-evidence"
+INSUFFICIENT = "insufficient-evidence"
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """The parts that an answer takes."""
+
+    store: Store
+    encoder: Encoder
+    generator: protocols.Generator
+    prompt_tokens: int  #: of an assembled prompt: the context window less the answer
+
+    def answer(self, question: str, found: SearchResult, timings: dict[str, float]) -> Generator[str, None, Answer]:
+        started = time.perf_counter()
+        generator = self.generator
+        if generator.cites:
+            prompt = assemble(
+                question,
+                found.passages,
+                budget=self.prompt_tokens,
+                parts_of=lambda passage: parts_found(passage, self.store.get_document),
+            )
+        else:
+            prompt = Prompt(question, found.passages)
+        warnings = [*found.notes, *(f"left out of the prompt: {p.title}: {why}" for p, why in prompt.dropped)]
+        # A generator that writes no markers chooses its words after reading everything; the others stream.
+        resolver = MarkerResolver(known=len(prompt.passages))
+        pieces: list[str] = []
+        generation = Generation("")
+        for item in generator.stream(prompt):
+            if isinstance(item, Generation):
+                generation = item
+            elif generator.cites and (piece := resolver.feed(item.text)):
+                pieces.append(piece)
+                yield piece
+        if generator.cites and (piece := resolver.finish()):
+            pieces.append(piece)
+            yield piece
+        text = "".join(pieces) if generator.cites else generation.text if generation.parts else generation.text.strip()
+        if generation.marginal is not None and generation.marginal.certainty.startswith("approximate"):
+            warnings.append(
+                f"the endpoint lists too few tokens to prove the words of this answer: {generation.marginal.certainty}"
+            )
+        timings["generate"] = time.perf_counter() - started
+        if unknown := list(dict.fromkeys(resolver.unknown)):
+            warnings.append(_unknown_sources(unknown))
+        if generation.refused:
+            warnings.append(_not_given(generation.refused))
+        if generation.finish_reason == "length":
+            warnings.append("the answer was cut off at its longest allowed length")
+
+        def abstain(text: str) -> Answer:
+            return Answer(
+                question,
+                text,
+                (),
+                prompt.passages,
+                abstained=True,
+                reason=INSUFFICIENT,
+                model=generator.name,
+                warnings=tuple(warnings),
+                timings=timings,
+            )
+
+        if not text.strip():
+            explanation = _insufficient(found)
+            yield explanation
+            return abstain(text + explanation)
+        if is_refusal(text):
+            if not generator.cites:
+                yield text
+            return abstain(text)
+        started = time.perf_counter()
+        found_citations = cite(
+            text,
+            question,
+            prompt.passages,
+            sources=None if generator.cites else generation.sources,
+            parts=generation.parts,
+            encoder=self.encoder,
+        )
+        citations = self._pinpoint(found_citations, warnings)
+        if not generator.cites:
+            if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
+                warnings.append(_not_given(text))
+                explanation = _insufficient(found)
+                yield explanation
+                return abstain(explanation)
+            text, citations = add_markers(text, _in_order(citations))
+            yield text
+        else:
+            warnings += _unproved(text, citations)
+            if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
+                # It has been shown as it came; what it is worth is said now.
+                warnings.append("no sentence of this answer is supported by a source it names: it is not an answer")
+                return replace(abstain(text), citations=tuple(citations), warnings=tuple(warnings))
+        timings["cite"] = time.perf_counter() - started
+        return Answer(
+            question,
+            text,
+            tuple(citations),
+            _weighed(prompt.passages, generation.marginal),
+            model=generator.name,
+            warnings=tuple(warnings),
+            timings=timings,
+            tokens=generation.tokens,
+            marginal=generation.marginal,
+        )
+
+    def no_evidence(self, question: str, found: SearchResult, *, narrowed: bool) -> str:
+        """Why nothing found speaks to the question; empty if something may."""
+        if not found.passages:
+            if not self.store.document_count and not narrowed:
+                return "The index is empty: add documents first."
+            return "No document matches the filter or the date: there is nothing to answer from."
+        nearest = max((hit.score for hit in found.legs.get("dense", ())), default=0.0)
+        if self.encoder.reads(question) < UNREAD:
+            nearest = 0.0  # vectors of what was not read are near everything
+        if nearest >= RELEVANT_COSINE or words_in_common(question, self.as_found(found.passages)) >= RELEVANT_WORDS:
+            return ""
+        everything = f"the {_count(self.store.document_count, 'document')} of the index"
+        searched = "the documents that the filter or the date admits" if narrowed else everything
+        similarity = f" (similarity {nearest:.2f})" if "dense" in found.legs else ""
+        return (
+            f"Nothing in {searched} speaks to this question. "
+            f"The nearest passage is in {found.passages[0].title}{similarity}."
+        )
+
+    def as_found(self, passages: Sequence[Passage]) -> list[Passage]:
+        """What was found, of passages that are read wider, under its own headings: the gate was measured on that."""
+        return [part for each in passages for part in parts_found(each, self.store.get_document) or [each]]
+
+    def _pinpoint(self, citations: Iterable[Citation], warnings: list[str]) -> list[Citation]:
+        """Hold every citation against the stored document: its characters must be there, and give its page."""
+        checked = []
+        documents: dict[str, Document | None] = {}
+        for citation in citations:
+            if citation.document_id not in documents:
+                documents[citation.document_id] = self.store.get_document(citation.document_id, citation.version)
+            document = documents[citation.document_id]
+            if document is None or document.text[citation.start : citation.end] != citation.quote:
+                warnings.append(f"a citation to {citation.title} was dropped: the document changed meanwhile")
+                continue
+            checked.append(
+                replace(
+                    citation,
+                    page=document.page_at(citation.start),
+                    headings=document.heading_path(citation.start),
+                )
+            )
+        return checked
+
+
+def _weighed(passages: Sequence[Passage], marginal: Marginal | None) -> tuple[Passage, ...]:
+    """The passages with what each was worth before and after the answer."""
+    if marginal is None:
+        return tuple(passages)
+    worth = list(zip(marginal.priors, marginal.posteriors, strict=True))
+    return tuple(
+        replace(passage, prior=worth[i][0], posterior=worth[i][1]) if i < len(worth) else passage
+        for i, passage in enumerate(passages)
+    )
+
+
+def _in_order(citations: Sequence[Citation]) -> list[Citation]:
+    """Numbered from 1 in the order of the answer, one number for each span: no text names passages by number."""
+    numbers: dict[tuple[str, int, int], int] = {}
+    return [
+        replace(each, number=numbers.setdefault((each.chunk_id, each.start, each.end), len(numbers) + 1))
+        for each in citations
+    ]
+
+
+def _unproved(text: str, citations: Sequence[Citation]) -> list[str]:
+    """A warning that counts the sentences of an answer that name no source, if there are any."""
+    cited = {citation.answer_start for citation in citations}
+    bare = [
+        each.text for each in statements(text) if not each.named and each.start not in cited and has_content(each.text)
+    ]
+    if not bare:
+        return []
+    return [f"{_count(len(bare), 'sentence')} of the answer names no source and is not proved: {bare[0][:80]!r}"]
+
+
+def _unknown_sources(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"the model named a source [{numbers[0]}] that it was not given; removed"
+    named = ", ".join(f"[{number}]" for number in numbers[:5])
+    more = f" and {len(numbers) - 5} more" if len(numbers) > 5 else ""
+    return f"the model named sources that it was not given: {named}{more}; removed"
+
+
+def _not_given(text: str) -> str:
+    shown = text if len(text) <= 120 else f"{text[:120]}…"
+    return f"the model wrote {shown!r}, which no passage supports; not given as an answer"
+
+
+def _insufficient(found: SearchResult) -> str:
+    looked = "; ".join(dict.fromkeys(passage.title for passage in found.passages))
+    return f"The passages found do not answer this question. Nearest: {looked}."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
