@@ -10,7 +10,7 @@ from adding_helpers import Library, told
 
 from pincite.errors import InputError
 from pincite.protocols import Source
-from pincite.store import edge
+from pincite.store.catalogue import Catalogue
 from pincite.store.plan import Retention
 
 
@@ -181,16 +181,16 @@ def test_a_member_that_is_gone_goes_with_the_commit_that_brings_the_others(
     library.pipeline.add(path)
     library.write("x.box", "two=changed text\nthree=third text\n")
     seen = []
-    real = edge.Catalogue.commit
+    real = Catalogue.commit
 
     def commit(*args: object) -> object:
         done = real(*args)  # type: ignore[arg-type]
         catalogue = args[0]
-        assert isinstance(catalogue, edge.Catalogue)
+        assert isinstance(catalogue, Catalogue)
         seen.append(sorted(Path(each.uri).name for each in catalogue.listed()))
         return done
 
-    monkeypatch.setattr(edge.Catalogue, "commit", commit)
+    monkeypatch.setattr(Catalogue, "commit", commit)
     report = library.pipeline.add(path)
     assert told(report.outcomes) == {"x.box#two": "updated", "x.box#three": "added", "x.box#one": "removed"}
     assert seen == [["x.box#three", "x.box#two"]]

@@ -106,7 +106,7 @@ class Refusing(CountingEncoder):
 def test_a_batch_that_is_abandoned_leaves_nothing(tmp_path: Path) -> None:
     library = Library(tmp_path)
     document = make_document("some text", "toy:a")
-    batch = Batch(library.store, Refusing(), "r", AddListener(), [])  # type: ignore[arg-type]
+    batch = Batch(library.store, Refusing(), "r", AddListener(), [])
     batch.put(document, make_chunks(document), FileOutcome("toy:a", "added"))
     assert batch.holds("toy:a")
     assert not batch.holds("toy:b")

@@ -10,7 +10,7 @@ from step_helpers import passage, ranking
 
 from pincite.errors import InputError
 from pincite.retrieve import retrieve
-from pincite.types import Filter, Hit, Passage
+from pincite.types import Filter, Hit, Passage, PointInTime
 
 VECTOR = np.ones(4, dtype=np.float32)
 
@@ -29,14 +29,18 @@ class FakeStore:
         yield
         self.open = False
 
-    def search_dense(self, _: object, k: int, where: Filter | None = None) -> list[Hit]:
+    def search_dense(
+        self, _: object, k: int, where: Filter | None = None, *, at: PointInTime | None = None
+    ) -> list[Hit]:
         assert self.open
-        self.calls.append(("dense", k, where))
+        self.calls.append(("dense", k, where, at))
         return self.dense[:k]
 
-    def search_lexical(self, query: str, k: int, where: Filter | None = None) -> list[Hit]:
+    def search_lexical(
+        self, query: str, k: int, where: Filter | None = None, *, at: PointInTime | None = None
+    ) -> list[Hit]:
         assert self.open
-        self.calls.append(("bm25", query, k, where))
+        self.calls.append(("bm25", query, k, where, at))
         return self.lexical[:k]
 
     def passages(self, hits: Sequence[Hit]) -> list[Passage]:
@@ -78,16 +82,17 @@ def test_one_leg_alone() -> None:
     assert result.passages[0].hit.stage == "bm25"
 
 
-def test_the_filter_and_the_depth_reach_every_leg() -> None:
+def test_the_filter_the_day_and_the_depth_reach_every_leg() -> None:
     store = fake()
-    found(store, k=2, depth=7, where={"year": 1973})
+    day = PointInTime(as_of="1975-06-25")
+    found(store, k=2, depth=7, where={"year": 1973}, at=day)
     found(store, k=9, depth=7)
     assert sorted(store.calls, key=str) == sorted(
         [
-            ("dense", 7, {"year": 1973}),
-            ("bm25", "query", 7, {"year": 1973}),
-            ("dense", 9, None),
-            ("bm25", "query", 9, None),
+            ("dense", 7, {"year": 1973}, day),
+            ("bm25", "query", 7, {"year": 1973}, day),
+            ("dense", 9, None, None),
+            ("bm25", "query", 9, None, None),
         ],
         key=str,
     )

@@ -351,14 +351,14 @@ class _Reader:
             root = self._package.beside("comments.xml")
             listed = root if root is not None else ()
             self._known_comments = {attribute(each, "id"): each for each in listed if local(each) == "comment"}
-        while self._comments and self._known_comments:
-            comment = self._known_comments.pop(self._comments.pop(0), None)
+        pending, self._comments = self._comments, []
+        for each in pending:
+            comment = self._known_comments.pop(each, None) if self._known_comments else None
             body = collapse(" ".join(self._cell(comment))) if comment is not None else ""
             if comment is not None and body:
                 author = collapse(clean(attribute(comment, "author")).text)
                 self.comments += 1
                 self._write(_Paragraph(f"Comment by {author}: {body}" if author else f"Comment: {body}"))
-        self._comments.clear()
 
     def _write_notes(self) -> None:
         known: dict[tuple[str, str], Element] = {}

@@ -308,7 +308,7 @@ class _Survey(_Visitor):
     def text(self, text: str) -> None:
         size = sum(map(len, text.split()))
         self.total += size
-        self.linked += size if self._links else 0
+        self.linked += size * bool(self._links)
         if self._tables:
             self._tables[-1][1].text(text)
 
@@ -431,7 +431,7 @@ class _Scribe(_Visitor):
         if self._writer.cells:
             # A row is one line, and a bar would begin a cell of its own.
             self._writer.flow(cleaned.text.replace("|", "\\|"))
-        elif self._verbatim:
+        elif self._verbatim and not any(self._tables[-1:]):
             self._writer.verbatim(cleaned.text)
         else:
             self._writer.flow(cleaned.text)

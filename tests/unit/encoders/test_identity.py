@@ -13,6 +13,7 @@ from pincite.chunkers.window import WindowChunker
 from pincite.errors import EncoderMismatchError
 from pincite.generators.extractive import ExtractiveGenerator
 from pincite.identity import check_identity, probe_vectors
+from pincite.loaders.read import InProcessReader
 from pincite.loaders.text import TextLoader
 from pincite.pipeline import Pipeline
 from pincite.protocols import StoreHeader
@@ -47,7 +48,7 @@ def open_with(store: EdgeStore, encoder: ToyEncoder) -> Pipeline:
         store=store,
         encoder=encoder,
         chunker=WindowChunker(encoder.tokenizer, size=32, overlap=0),
-        loaders=[TextLoader()],
+        reader=InProcessReader([TextLoader()]),
         generator=lambda: ExtractiveGenerator(encoder),
     )
 

@@ -66,6 +66,12 @@ def test_cells_hold_their_row_together() -> None:
     )
 
 
+def test_a_row_is_one_line_inside_of_pre_too() -> None:
+    assert text("<pre>a\nb<table><tr><th>A\nx</th>\n\n<th>B<tr><td>1<br>2<td>3</table>c\nd") == (
+        "a\nb\n\n| A x | B |\n|---|---|\n| 1 2 | 3 |\n\nc\nd"
+    )
+
+
 def test_one_column_is_a_frame_and_a_table_around_blocks_arranges_them() -> None:
     assert text("<table><tr><td><p>One.<p>Two.<tr><td>Three.</table>") == "One.\n\nTwo.\n\nThree."
     assert text("<table role=presentation><tr><td>a<td>b</table>") == "a\nb"
