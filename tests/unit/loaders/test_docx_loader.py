@@ -157,6 +157,7 @@ def test_comments_follow_what_they_are_on_and_are_counted() -> None:
         "| Rent | Due |\n|---|---|\n| 900 | May |\n\nComment: Too high."
     )
     assert document.metadata["comments"] == 2
+    assert "comments" not in load(docx(on("Two years.", 1))).metadata
     many = COMMENTS.split("<w:comment ")[0] + "".join(
         f'<w:comment w:id="{i}">{p(f"No. {i}.")}</w:comment>' for i in range(3000)
     )
