@@ -37,7 +37,7 @@ from pincite.types import Document
 
 QUESTIONS = Path(__file__).with_name("debian_manual_questions.json")
 FORMS = {"html": "html", "epub": "policy.epub", "pdf": "policy.pdf", "txt": "policy.txt", "rst": "rst"}
-NOT_SECTIONS = frozenset({"debianpolicymanual", "index"})
+NOT_SECTIONS = frozenset({"debianpolicymanual", "index", "appendices"})
 PASSAGES = 10
 
 #: "3.2.1. ", "CHAPTER TWO ", "APPENDIX A ": what stands before a title. A lone number needs its full stop.

@@ -48,7 +48,7 @@ from pincite.loaders.ids import document_id
 from pincite.loaders.read import InProcessReader
 from pincite.pipeline import Options, Pipeline
 from pincite.protocols import EncoderIdentity, StoreHeader
-from pincite.store import edge
+from pincite.store import exchange, opening
 from pincite.store.catalogue import Catalogue
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions, Retention
@@ -192,17 +192,19 @@ def die_before_write(number: int) -> None:
     for owner, name in (
         (Catalogue, "transaction"),
         (Catalogue, "vacuum"),
-        (edge, "create_shard"),
-        (edge, "copy_shard"),
-        (edge, "optimize_folder"),
+        (opening, "create_shard"),
+        (exchange, "create_shard"),
+        (exchange, "copy_shard"),
+        (exchange, "optimize_folder"),
         (shutil, "rmtree"),
         (Path, "rename"),
         (Path, "replace"),
         (Path, "unlink"),
     ):
         ticking(owner, name)
-    load = edge.load_shard
-    edge.load_shard = lambda *args: Ticking(load(*args), tick)  # type: ignore[assignment]
+    load = opening.load_shard
+    for owner in (opening, exchange):
+        owner.load_shard = lambda *args: Ticking(load(*args), tick)  # type: ignore[attr-defined]
 
 
 def work(place: Path, seed: int, documents: int, write: int | None) -> NoReturn:

@@ -150,6 +150,11 @@ class Blocks:
             return ""
         return self.text[block.head : block.body].rstrip()
 
+    def is_header(self, position: int) -> bool:
+        """Whether a row of a table's header, one that ends with a row of dashes, stands at `position`."""
+        block = self.inside(position + 1)
+        return block is not None and not block.fenced and block.delimiter >= 0 and block.head <= position < block.body
+
     # Finding
 
     def _find(self) -> None:

@@ -131,8 +131,8 @@ class Container(Protocol):
         """The documents of `source` in order, each made when it is asked for; what is in it and cannot be read.
 
         Their addresses are ``source.uri`` itself or begin with ``source.uri + "#"``, differ, and stay the same for as
-        long as the document is the same one to a reader. Their `content_hash` is that of their own bytes. What cannot be read is a `FileOutcome`
-        that is ``skipped``. Raises `LoadError` or one of its children for the whole.
+        long as the document is the same one to a reader. Their `content_hash` is that of their own bytes. What cannot
+        be read is a `FileOutcome` that is ``skipped``. Raises `LoadError` or one of its children for the whole.
         """
         ...
 

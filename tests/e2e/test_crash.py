@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pincite.store import edge
+from pincite.store import exchange, opening
 from pincite.store.catalogue import Catalogue
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions
@@ -112,15 +112,17 @@ def tick_before_writes(tick: Callable[[str], None], patch: Callable[[Any, str, A
     for owner, name in (
         (Catalogue, "transaction"),
         (Catalogue, "vacuum"),
-        (edge, "create_shard"),
-        (edge, "copy_shard"),
+        (opening, "create_shard"),
+        (exchange, "create_shard"),
+        (exchange, "copy_shard"),
         (shutil, "rmtree"),
         (Path, "rename"),
         (Path, "replace"),
     ):
         ticking(owner, name)
-    load = edge.load_shard
-    patch(edge, "load_shard", lambda *args: Ticking(load(*args), tick))
+    load = opening.load_shard
+    for owner in (opening, exchange):
+        patch(owner, "load_shard", lambda *args: Ticking(load(*args), tick))
 
 
 def state(folder: Path) -> State | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from pincite.blocks import Blocks
 from pincite.sentences import statement_spans
 from pincite.types import Generation, Passage, Prompt, Token
 from pincite.words import content_words, idf, overlap
@@ -110,20 +111,25 @@ class ExtractiveGenerator:
         A sentence that speaks for itself in no way (no overlap, no encoder) scores 0 whatever its passage's rank.
         """
         found: list[tuple[int, int, int, str]] = []
+        read: list[str] = []  # as they are read: a row of a table under its header
         seen: set[str] = set()
         for index, passage in enumerate(passages):
+            lead = len(passage.chunk.before)
+            blocks = Blocks(passage.chunk.before + passage.chunk.text)
             for start, end in statement_spans(passage.chunk.text):
                 text = passage.chunk.text[start:end]
                 flat = " ".join(text.split())  # the same sentence, broken into other lines, is the same
-                if flat not in seen and not _is_heading(text, passage):
+                if flat not in seen and not _is_heading(text, passage) and not blocks.is_header(lead + start):
                     seen.add(flat)
+                    header = blocks.header(lead + start)
+                    read.append(f"{header}\n{text}" if header else text)
                     found.append((index, start, end, text))
         if not found:
             return []
-        words = [content_words(text) for *_, text in found]
+        words = [content_words(text) for text in read]
         weights = idf(words)
         query = content_words(question)
-        cosines = self._cosines(question, [text for *_, text in found])
+        cosines = self._cosines(question, read)
         sentences = []
         for (index, start, end, text), own, cosine in zip(found, words, cosines, strict=True):
             shared = overlap(query, own, weights)

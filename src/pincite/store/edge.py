@@ -13,7 +13,6 @@ are searched is in `search`, how the vector index is built and measured in `care
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -25,13 +24,14 @@ from typing import TYPE_CHECKING, Any
 from pincite.analysis import LANGUAGES, analyze
 from pincite.errors import IndexFormatError, InputError, StoreError
 from pincite.store import search
-from pincite.store.building import optimize_apart, optimize_folder
 from pincite.store.care import VectorIndex, exchange, now
 from pincite.store.catalogue import Catalogue
-from pincite.store.engine import any_key, copy_shard, create_shard, from_engine, load_shard
+from pincite.store.engine import any_key
+from pincite.store.exchange import Exchange
 from pincite.store.invariants import Broken, broken_invariants
 from pincite.store.locks import ProcessLock, ReadWriteLock
 from pincite.store.migrate import migrate, migrates
+from pincite.store.opening import begin_anew, lay_out, load_points
 from pincite.store.payload import (
     NO_POINT,
     ORDINAL_BITS,
@@ -42,8 +42,8 @@ from pincite.store.payload import (
     read_passage,
     storable,
 )
-from pincite.store.plan import UNMEASURED, Beam, IndexOptions, IndexState, Layout, Retention
-from pincite.store.points import Points, next_points, points_folders, points_name, unit_rows
+from pincite.store.plan import Beam, IndexOptions, Retention
+from pincite.store.points import Points, unit_rows
 from pincite.store.runs import note_run, runs
 from pincite.store.visible import Visible
 from pincite.types import (
@@ -65,9 +65,6 @@ if TYPE_CHECKING:
     from pincite.protocols import IndexReport, Matrix, Recall, Rewrite, RunNote, StoreHeader
 
 __all__ = ["EdgeStore"]
-
-#: Above so many points they are optimized in a process of their own.
-APART_FROM = 20_000
 
 
 class EdgeStore:
@@ -96,6 +93,7 @@ class EdgeStore:
         self._written: dict[int, int] = {}  # ticket → the last ordinal written
         self._visible = Visible(catalogue)
         self._index = VectorIndex(catalogue, self._points, self._visible, self._visibility, options or IndexOptions())
+        self._exchange = Exchange(catalogue, self._points, self._visibility, self._index, self._header)
         self._join()
         self._settle(self._visible)
 
@@ -170,7 +168,7 @@ class EdgeStore:
         shard: EdgeShard | None = None
         try:
             if header is not None and not cls.exists(folder):
-                _lay_out(folder, header, options.layout())
+                lay_out(folder, header, options.layout())
             catalogue = Catalogue(folder / "catalogue.sqlite")
             if catalogue.is_empty_file():
                 raise IndexFormatError(f"the catalogue of the index at {folder} is empty: it is damaged")
@@ -178,11 +176,11 @@ class EdgeStore:
             if not old:
                 catalogue.header()
             try:
-                shard = _load(folder, catalogue.points())
+                shard = load_points(folder, catalogue.points())
             except IndexFormatError:
                 if not salvage or old:
                     raise
-                shard = _begin_anew(folder, catalogue)
+                shard = begin_anew(folder, catalogue)
             if old:
                 migrate(catalogue, shard)
             store = cls(folder, lock, catalogue, shard, options, retention)
@@ -323,6 +321,8 @@ class EdgeStore:
                     self._visible.reload()
                     raise
             self._settle(self._visible)
+            if self._retention.days is not None:
+                self.expire()
             return self._catalogue.listed_versions([ticket for ticket, _ in committed])
 
     def discard(self, tickets: Sequence[int]) -> None:
@@ -402,7 +402,7 @@ class EdgeStore:
         """
         if self._points.count > self._catalogue.written() and self._points.count > self._points.distinct:
             with suppress(StoreError):
-                self._copy_anew()
+                self._exchange.copy_anew()
 
     def _delete(self, keys: Sequence[int]) -> None:
         if keys:
@@ -581,7 +581,7 @@ class EdgeStore:
         disk for a second copy of the points.
         """
         with self._changing():
-            return self._index.optimize(self._search_vector, self._rebuild, self._settle_points)
+            return self._index.optimize(self._search_vector, self._exchange.rebuild, self._exchange.settle)
 
     def compact(self) -> None:
         """Write points and catalogue anew, without what was deleted: in no file is anything left of it.
@@ -589,99 +589,10 @@ class EdgeStore:
         Cut off, the index that was there before stands. Needs room on the disk for a second copy.
         """
         with self._changing():
-            self._copy_anew()
+            self._exchange.copy_anew()
             self._catalogue.vacuum()
             if self._catalogue.purging():
                 self._catalogue.purged()
-
-    def _copy_anew(self) -> None:
-        self._exchange_points(self._index.state.layout, self._index.state_without_codes(), self._copy_points)
-
-    def _copy_points(self, target: Path, layout: Layout) -> None:
-        create_shard(target, self._header, layout)
-        fresh = load_shard(target)
-        try:
-            copied = Points(self.folder, fresh, self._points.dimension)
-            some: list[tuple[int, list[float], dict[str, Any]]] = []
-            for point in self._points.scan_points():
-                some.append(point)
-                if len(some) == 512:
-                    copied.write(some)
-                    some = []
-            copied.write(some)
-            copied.flush()
-        finally:
-            fresh.close()
-
-    def _copy_files(self, target: Path, _: Layout) -> None:
-        source = self.folder / self._catalogue.points()
-        with self._visibility.write():
-            self._points.shard.flush()
-            self._points.shard.close()
-            try:
-                copy_shard(source, target)
-            finally:
-                self._points.shard = load_shard(source)
-
-    def _rebuild(self, layout: Layout, wanted: Layout) -> None:
-        """Build the index in a copy of the points that then takes their place. Cut off, one of the two stands."""
-        state = IndexState(wanted=wanted, layout=layout, exact=UNMEASURED if layout.graph else "")
-        self._exchange_points(layout, state, self._copy_files)
-
-    def _settle_points(self) -> bool:
-        """Merge segments and finish what the layout asks for: where it takes long, in a copy and by another process."""
-        if self._points.count <= APART_FROM:
-            return self._points.optimize()
-        index = self._index
-        return self._exchange_points(index.state.layout, index.state_without_codes(), self._copy_files, needed=False)
-
-    def _exchange_points(
-        self,
-        layout: Layout,
-        state: IndexState,
-        copy: Callable[[Path, Layout], None],
-        *,
-        needed: bool = True,
-    ) -> bool:
-        """Let a copy of the points, optimized as `layout` says, take their place; till then readers have the old.
-
-        Unless it is `needed`, a copy in which there was nothing to do is dropped. True if it took their place.
-        """
-        points = self._points
-        new = next_points(self.folder)
-        optimize = optimize_apart if points.count > APART_FROM else optimize_folder
-        fresh: EdgeShard | None = None
-        try:
-            with points.engine("optimized"):
-                copy(self.folder / new, layout)
-                done = optimize(self.folder / new, points.dimension, layout)
-                if not done and not needed:
-                    self._index.clear_strays()
-                    return False
-                fresh = load_shard(self.folder / new)
-            with self._visibility.write():
-                self._catalogue.set_index(state.dump(), new)
-                old, points.shard = points.shard, fresh
-                with suppress(Exception):
-                    old.close()
-                self._index.take(state)
-                self._index.clear_strays()
-            return True
-        except BaseException as error:
-            with self._visibility.write():
-                self._reopen(fresh)
-            if isinstance(error, OSError):
-                raise StoreError(f"the index {self.folder} cannot be built anew: {error}") from error
-            raise
-
-    def _reopen(self, fresh: EdgeShard | None) -> None:
-        """After an exchange that failed: whatever the catalogue says stands."""
-        for shard in {id(each): each for each in (fresh, self._points.shard) if each is not None}.values():
-            with suppress(Exception):
-                shard.close()
-        self._points.shard = load_shard(self.folder / self._catalogue.points())
-        self._index.reload()
-        self._index.clear_strays()
 
     def measure_recall(self, queries: int = 200, seed: int = 0) -> Recall | None:
         """Recall@10 of a search as it is now; see `pincite.protocols.Store`."""
@@ -783,49 +694,3 @@ class EdgeStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _load(folder: Path, points: str) -> EdgeShard:
-    """Open the folder of points. Raises IndexFormatError where it is missing or damaged."""
-    if not (folder / points).is_dir():
-        raise IndexFormatError(
-            f"the index at {folder} is damaged: its folder {points} is missing; `pincite doctor --repair` makes it anew"
-        )
-    try:
-        return load_shard(folder / points)
-    except BaseException as error:
-        if not from_engine(error):
-            raise
-        raise IndexFormatError(
-            f"the index at {folder} cannot be opened: {error}; `pincite doctor --repair` makes its points anew"
-        ) from error
-
-
-def _begin_anew(folder: Path, catalogue: Catalogue) -> EdgeShard:
-    """An empty folder of points in the place of one that cannot be opened."""
-    points, layout = next_points(folder), Layout()
-    create_shard(folder / points, catalogue.header(), layout)
-    catalogue.set_index(IndexState(wanted=layout, layout=layout).dump(), points)
-    return load_shard(folder / points)
-
-
-def _lay_out(folder: Path, header: StoreHeader, layout: Layout) -> None:
-    """Make an empty index. The catalogue comes last and whole: one cut off while it was made has none, so it is not."""
-    for leftover in points_folders(folder):
-        shutil.rmtree(leftover)
-    for leftover in folder.glob("catalogue.new*"):
-        leftover.unlink()
-    points = points_name(1)
-    try:
-        create_shard(folder / points, header, layout)
-    except BaseException as error:
-        if not from_engine(error) and not isinstance(error, OSError):
-            raise
-        raise StoreError(f"the index at {folder} cannot be made: {error}") from error
-    catalogue = Catalogue(folder / "catalogue.new")
-    try:
-        catalogue.create(replace(header, created_at=header.created_at or now()), points)
-        catalogue.set_index(IndexState(wanted=layout, layout=layout).dump())
-    finally:
-        catalogue.close()
-    (folder / "catalogue.new").rename(folder / "catalogue.sqlite")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pincite.errors import StoreError
-from pincite.store import building, edge
+from pincite.store import building, exchange
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions, Layout
 from toys import ToyEncoder, make_chunks, make_document, toy_header
@@ -22,7 +22,7 @@ OPTIONS = IndexOptions("hnsw", exact_until=200)
 
 @pytest.fixture
 def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EdgeStore:
-    monkeypatch.setattr(edge, "APART_FROM", 0)
+    monkeypatch.setattr(exchange, "APART_FROM", 0)
     store = EdgeStore.create(tmp_path / "index", toy_header(ToyEncoder(DIMENSION)), index=OPTIONS)
     document = make_document("\n".join(f"line {n}" for n in range(POINTS)), "toy:lines")
     ticket = store.stage(document)
@@ -54,7 +54,7 @@ def test_readers_go_on_while_it_is_built(filled: EdgeStore, monkeypatch: pytest.
         assert answered.wait(20)
         return real(folder, dimension, layout)
 
-    monkeypatch.setattr(edge, "optimize_apart", slowly)
+    monkeypatch.setattr(exchange, "optimize_apart", slowly)
     with filled as store, ThreadPoolExecutor(1) as pool:
         expected = nearest(store)
         for change in (store.optimize, store.compact):

@@ -10,7 +10,7 @@ from version_helpers import ALL, ENCODER, Archive, make_archive
 
 from pincite.errors import StoreError
 from pincite.loaders.ids import document_id
-from pincite.store import edge
+from pincite.store import exchange
 from pincite.store.catalogue import Catalogue
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions, Kind
@@ -141,7 +141,7 @@ def test_cut_off_it_can_be_said_again(archive: Archive, monkeypatch: pytest.Monk
 def test_without_room_for_it_the_index_opens_and_says_so(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(archive)
     with monkeypatch.context() as patched:
-        patched.setattr(edge, "create_shard", _no_room)
+        patched.setattr(exchange, "create_shard", _no_room)
         with pytest.raises(StoreError, match="No space"):
             archive.store.purge([A])
         archive.reopen()

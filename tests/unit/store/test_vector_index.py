@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from pincite.errors import InputError, MissingExtraError, StoreError
-from pincite.store import care, edge, ivfpq, plan
+from pincite.store import care, exchange, ivfpq, plan
 from pincite.store.care import VectorIndex
 from pincite.store.catalogue import Catalogue
 from pincite.store.edge import EdgeStore
@@ -344,8 +344,8 @@ class Snapshots:
         self.folder = folder
         self.copies: list[Path] = []
         for owner, name in (
-            (edge, "copy_shard"),
-            (edge, "load_shard"),
+            (exchange, "copy_shard"),
+            (exchange, "load_shard"),
             (Catalogue, "transaction"),
             (shutil, "rmtree"),
             (Path, "replace"),
@@ -409,7 +409,7 @@ def test_a_build_that_fails_leaves_the_store_open_and_as_it_was(
 ) -> None:
     with EdgeStore.open(index, index=HNSW) as store:
         with monkeypatch.context() as patched:
-            real = getattr(edge, step)
+            real = getattr(exchange, step)
             left = [error]
 
             def fail(*args: Any) -> Any:
@@ -417,7 +417,7 @@ def test_a_build_that_fails_leaves_the_store_open_and_as_it_was(
                     raise left.pop()
                 return real(*args)
 
-            patched.setattr(edge, step, fail)
+            patched.setattr(exchange, step, fail)
             with pytest.raises(StoreError if isinstance(error, OSError) else KeyboardInterrupt):
                 store.optimize()
         same_as_exact(store)
