@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,10 @@ from pincite.validity import day, today, with_days
 if TYPE_CHECKING:
     from pincite.protocols import Chunker, Encoder, Reader, Store
 
-__all__ = ["Adding", "Given", "file_uri"]
+__all__ = ["NO_TESSERACT", "Adding", "Given", "Moves", "file_uri", "passed_over", "skipped_outcome", "unchanged"]
+
+#: What `Adding.reading` ends with where scans are not read because there is nothing to read them with.
+NO_TESSERACT = ", no tesseract"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ class Adding:
     def add_files(self, names: Sequence[str | Path], given: Given, listener: AddListener | None = None) -> AddReport:
         """See `pincite.pipeline.Pipeline.add`."""
         found = list(find_files(names))
-        sources = (_passed_over(each) if each.reason else self._source(each.path) for each in found)
+        sources = (passed_over(each) if each.reason else self.source(each.path) for each in found)
         return self.add(sources, len(found), given, listener)
 
     def add(
@@ -103,8 +107,8 @@ class Adding:
         listener = listener or AddListener()
         listener.found(total)
         outcomes: list[FileOutcome] = []
-        batch = Batch(self.store, self.encoder, self.recipe, listener, outcomes, on)
-        moves = _Moves(gone)
+        batch = Batch(self.store, self.encoder, self.recipe, listener, outcomes, on or given.valid_from)
+        moves = Moves(gone)
         try:
             for source in sources:
                 if isinstance(source, FileOutcome):
@@ -115,38 +119,62 @@ class Adding:
                     self._add_one(source, given, batch, redate, moves)
                 except LoadError as error:
                     # What was indexed of an earlier version stays: a file that cannot be read just now is not gone.
-                    batch.report(_skipped(source.uri, error.reason, str(error)))
-            for document in gone:
-                batch.remove(document.id, moves.outcome(document))
+                    batch.report(skipped_outcome(source.uri, error.reason, str(error)))
+            for document in moves.left:
+                # It may have come back since it was missed; the next run then reads it.
+                if not os.path.isfile(document.source):
+                    batch.remove(document.id, moves.outcome(document, batch.on))
             batch.flush()
         except BaseException:
             batch.abandon()
             raise
         return AddReport(tuple(outcomes), time.perf_counter() - started, batch.encoded)
 
-    def _add_one(self, source: Source, given: Given, batch: Batch, redate: bool, moves: _Moves) -> None:
+    def record(self, source: Source) -> StoredSource:
+        """The source as it is now. Raises LoadError where it cannot be read."""
+        return StoredSource(source.uri, _hash(source), self.reading, self.recipe)
+
+    def is_as_it_was(self, record: StoredSource, olds: Sequence[StoredDocument], given: Given, *, redate: bool) -> bool:
+        """Whether nothing would come of reading a source again, of which `olds` are the current documents."""
+        known = self.store.find_source(record.uri)
+        if known is None or not olds:
+            return False
+        # What was read with OCR is not read again without, only because Tesseract is not found just now.
+        readings = {record.reading, record.reading.removesuffix(NO_TESSERACT)}
+        if known.reading not in readings or replace(known, reading=record.reading) != record:
+            return False
+        return all(_says(old, given, redate) for old in olds)
+
+    def _add_one(self, source: Source, given: Given, batch: Batch, redate: bool, moves: Moves) -> None:
         if batch.holds(source.uri):
             batch.flush()  # named twice in one run: the second is compared with the first
         olds = {each.id: each for each in self.store.documents_of(source.uri)}
-        record = StoredSource(source.uri, _hash(source), self.reading, self.recipe)
-        if self.store.find_source(source.uri) == record and all(_says(old, given, redate) for old in olds.values()):
-            batch.report(_unchanged(source, list(olds.values())))
+        looks = _looks(source)
+        record = self.record(source)
+        if self.is_as_it_was(record, list(olds.values()), given, redate=redate):
+            batch.report(unchanged(source, list(olds.values())))
             return
         kept: set[str] = set()
         complete = True
         for item in self.reader.read(source):
+            if looks != _looks(source):
+                break
             skipped = None if isinstance(item, Document) else item
             if isinstance(item, Document):
                 if item.id in kept:
-                    skipped = _skipped(item.uri, "duplicate", "its source has two of this name")
+                    skipped = skipped_outcome(item.uri, "duplicate", "its source has two of this name")
                 else:
                     kept.add(item.id)
                     skipped = self._put(item, source, olds.get(item.id), given, batch, redate, moves)
             if skipped is not None:
                 complete = False
                 batch.report(skipped)
-                # What was read of it before stays.
-                kept |= {old.id for old in olds.values() if old.uri == skipped.uri}
+                # What was read of it before stays, with all that it holds.
+                kept |= {old.id for old in olds.values() if _is_of(old.uri, skipped.uri)}
+        if looks != _looks(source):
+            batch.report(skipped_outcome(source.uri, "changed", "it changed while it was read: run this again"))
+            batch.end_source()
+            return
         for old in olds.values():
             if old.id not in kept:
                 batch.remove(old.id, FileOutcome(old.uri, "removed", old.id, old.version))
@@ -161,12 +189,15 @@ class Adding:
         given: Given,
         batch: Batch,
         redate: bool,
-        moves: _Moves,
+        moves: Moves,
     ) -> FileOutcome | None:
         """Put a document that is new or changed into the batch. What to tell of it where that is not possible."""
+        if old is None and self._is_of_another(loaded, source, batch):
+            return skipped_outcome(loaded.uri, "duplicate", "another file has a document of this address")
         origin = moves.origin(loaded) if old is None else None
-        # What was said of it when it was added under its old address still holds.
-        said = {**origin.metadata, **loaded.metadata} if origin is not None else loaded.metadata
+        # The same bytes, under another address or read another way: what was said of them still holds.
+        same = origin or (old if old is not None and old.content_hash == loaded.content_hash else None)
+        said = {**same.metadata, **loaded.metadata} if same is not None else loaded.metadata
         metadata, doubts = with_days(given.of(said))
         document = replace(
             loaded, version=self.store.next_version(loaded.id), metadata=metadata, warnings=loaded.warnings + doubts
@@ -178,8 +209,10 @@ class Adding:
         if old is not None:
             warnings += _lost(old, document)
         chunks = list(self.chunker.chunk(document))
+        if origin is not None and chunks:
+            batch.remove(origin.id, moves.outcome(origin, batch.on))
         if not chunks:
-            return _skipped(document.uri, NoTextError.reason, "nothing to index: it holds no text")
+            return skipped_outcome(document.uri, NoTextError.reason, "nothing to index: it holds no text")
         batch.put(
             document,
             chunks,
@@ -193,10 +226,14 @@ class Adding:
                 warnings=warnings,
             ),
             source=source.uri,
-            # What moved was in force under its old address until now.
-            starts=None if origin is None else batch.on or today(),
+            starts=_starts(document, old, origin, batch.on),
         )
         return None
+
+    def _is_of_another(self, document: Document, source: Source, batch: Batch) -> bool:
+        """Whether the address is one that another source gave, now or before: ``a.zip#b`` may also be a file."""
+        found = self.store.find(document_id=document.id)
+        return batch.holds(document.id) or (found is not None and found.source != source.uri)
 
     def _is_the_same(self, document: Document, old: StoredDocument, redate: bool) -> bool:
         if (old.content_hash, old.recipe) != (document.content_hash, self.recipe):
@@ -208,83 +245,20 @@ class Adding:
             document = replace(document, metadata=_with_days_of(stored.metadata, document.metadata))
         return replace(document, version=stored.version, warnings=()) == replace(stored, warnings=())
 
-    def _source(self, path: Path) -> Source | FileOutcome:
+    def source(self, path: Path) -> Source | FileOutcome:
+        """A file to read, or what is told of one that is not."""
         uri = file_uri(path)
         try:
             size = path.stat().st_size
         except OSError as error:
-            return _skipped(uri, "unreadable", error.strerror or str(error))
+            return skipped_outcome(uri, "unreadable", error.strerror or str(error))
         if size > self.max_file_bytes:
             detail = f"{size / 1e6:.0f} MB, the limit is {self.max_file_bytes / 1e6:.0f} MB (load.max_file_mb)"
-            return _skipped(uri, "too-large", detail)
+            return skipped_outcome(uri, "too-large", detail)
         return Source(uri=uri, name=path.name, path=path)
 
-    # Making the index equal to a folder
 
-    def sync(
-        self,
-        folder: Path,
-        given: Given,
-        listener: AddListener | None = None,
-        *,
-        dry_run: bool = False,
-        remove_all: bool = False,
-    ) -> AddReport:
-        """See `pincite.pipeline.Pipeline.sync`."""
-        if not folder.is_dir():
-            raise InputError(f"{str(folder)!r} is not a folder: sync makes the index equal to a folder")
-        found = list(find_files([folder]))
-        here = {file_uri(each.path) for each in found}
-        below = file_uri(folder).rstrip(os.sep) + os.sep
-        known = [each for each in self.store.documents() if each.source.startswith(below)]
-        # One that was named itself, in a folder that is passed over, is still there.
-        # Nobody can say what is in a folder that cannot be looked into.
-        closed = tuple(file_uri(each.path) + os.sep for each in found if each.reason == "unreadable")
-        gone = [
-            each
-            for each in known
-            if each.source not in here and not each.source.startswith(closed) and not os.path.lexists(each.source)
-        ]
-        if gone and all(each.reason for each in found) and not remove_all:
-            raise InputError(
-                f"{folder} is empty, and the index has {len(gone)} documents from it: is the disk mounted? "
-                "If they are to be removed, say --remove-all"
-            )
-        sources = (_passed_over(each) if each.reason else self._source(each.path) for each in found)
-        if dry_run:
-            return self._foresee(sources, gone, given)
-        return self.add(sources, len(found), given, listener, redate=False, gone=gone, on=given.valid_from)
-
-    def _foresee(
-        self, sources: Iterable[Source | FileOutcome], gone: Sequence[StoredDocument], given: Given
-    ) -> AddReport:
-        """What `add` would do, by the bytes of the sources alone: none is read by a loader, nothing is written."""
-        started = time.perf_counter()
-        moves = _Moves(gone)
-        outcomes: list[FileOutcome] = []
-        for source in sources:
-            if isinstance(source, FileOutcome):
-                outcomes.append(source)
-                continue
-            try:
-                record = StoredSource(source.uri, _hash(source), self.reading, self.recipe)
-            except LoadError as error:
-                outcomes.append(_skipped(source.uri, error.reason, str(error)))
-                continue
-            olds = self.store.documents_of(source.uri)
-            if self.store.find_source(source.uri) == record and all(_says(old, given, False) for old in olds):
-                outcomes.append(_unchanged(source, olds))
-            elif olds:
-                outcomes.append(FileOutcome(source.uri, "updated", olds[0].id))
-            else:
-                origin = moves.origin_of(record.content_hash)
-                detail = f"from {origin.uri}" if origin is not None else ""
-                outcomes.append(FileOutcome(source.uri, "added" if origin is None else "moved", detail=detail))
-        outcomes += [moves.outcome(document) for document in gone]
-        return AddReport(tuple(outcomes), time.perf_counter() - started)
-
-
-class _Moves:
+class Moves:
     """Documents that are gone, by their bytes: a new one with the same bytes is one of them at another address."""
 
     def __init__(self, gone: Sequence[StoredDocument]) -> None:
@@ -294,21 +268,32 @@ class _Moves:
         self._moved: set[str] = set()
 
     def origin(self, document: Document) -> StoredDocument | None:
-        return self.origin_of(document.content_hash)
+        """One that is gone and had the bytes of a new document; see `origin_of`."""
+        return self.origin_of(document.content_hash, document.uri)
 
-    def origin_of(self, digest: str) -> StoredDocument | None:
-        """One that is gone and had these bytes, each once."""
+    def origin_of(self, digest: str, uri: str) -> StoredDocument | None:
+        """One that is gone and had these bytes, each once; of several one with the file name of the new address."""
         waiting = self._gone.get(digest)
         if not waiting:
             return None
-        found = waiting.pop(0)
+        name = os.path.basename(uri)
+        found = next((each for each in waiting if os.path.basename(each.uri) == name), waiting[0])
+        waiting.remove(found)
         self._moved.add(found.id)
         return found
 
-    def outcome(self, document: StoredDocument) -> FileOutcome:
-        """What is told of one that is gone."""
+    @property
+    def left(self) -> list[StoredDocument]:
+        """Those that are gone and nowhere else."""
+        return [each for waiting in self._gone.values() for each in waiting]
+
+    def outcome(self, document: StoredDocument, on: str = "") -> FileOutcome:
+        """What is told of one that is gone, from the day `on`."""
         detail = "its text has moved" if document.id in self._moved else ""
-        return FileOutcome(document.uri, "removed", document.id, document.version, detail=detail)
+        warnings: tuple[str, ...] = ()
+        if on and on < document.starts:
+            warnings = (f"removed from {on}, before it begins on {document.starts}: it is in force on no day",)
+        return FileOutcome(document.uri, "removed", document.id, document.version, detail=detail, warnings=warnings)
 
 
 def file_uri(path: Path) -> str:
@@ -316,10 +301,11 @@ def file_uri(path: Path) -> str:
     return os.path.realpath(path)
 
 
-def _passed_over(found: Found) -> FileOutcome:
+def passed_over(found: Found) -> FileOutcome:
+    """What is told of something that is not read."""
     # A name that is not text (it is why some are passed over) is shown with escapes.
     name = os.fsencode(found.path.absolute()).decode("utf-8", "backslashreplace")
-    return _skipped(name, found.reason, found.detail)
+    return skipped_outcome(name, found.reason, found.detail)
 
 
 def _hash(source: Source) -> str:
@@ -328,12 +314,46 @@ def _hash(source: Source) -> str:
         if source.path is None:
             return content_hash(source.data)
         digest = hashlib.sha256()
-        with open(source.path, "rb") as file:
+        # A pipe that took the place of a file would be waited for.
+        with open(
+            os.open(source.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
+        ) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise LoadError("not a regular file")
             while block := file.read(1 << 20):
                 digest.update(block)
         return digest.hexdigest()
     except OSError as error:
         raise LoadError(error.strerror or str(error)) from error
+
+
+def _looks(source: Source) -> tuple[int, ...]:
+    """What tells a file that changed from one that did not without reading it; empty where there is no file."""
+    if source.path is None:
+        return ()
+    try:
+        found = source.path.stat()
+    except OSError:
+        return (0,)
+    return (found.st_mtime_ns, found.st_size, found.st_ino)
+
+
+def _is_of(uri: str, other: str) -> bool:
+    """Whether an address is the other or of something in it: a part, a member, a part of a member."""
+    return uri == other or uri.startswith((f"{other}#", f"{other}/"))
+
+
+def _starts(document: Document, old: StoredDocument | None, origin: StoredDocument | None, on: str) -> str | None:
+    """From which day a version is in force, where that is not its own `valid_from`, else the day it is recorded."""
+    if origin is not None:  # it was in force under its old address until now
+        return on or today()
+    first = document.metadata.get("valid_from")
+    if old is None:
+        return None
+    if first == old.metadata.get("valid_from") and (first or old.content_hash == document.content_hash):
+        return old.starts  # what was corrected or read another way is in force since when that was
+    # What takes the place of a text that is not yet in force is not in force before it.
+    return None if first else max(old.starts, today())
 
 
 def _says(old: StoredDocument, given: Given, redate: bool) -> bool:
@@ -353,7 +373,7 @@ def _with_days_of(
 def _lost(old: StoredDocument, new: Document) -> tuple[str, ...]:
     """What to say of an update that lacks what the old version had, or that is older than it by its own word."""
     warnings = []
-    if gone := sorted(set(old.metadata) - set(new.metadata) - set(VALIDITY_FIELDS)):
+    if gone := sorted(set(old.metadata) - set(new.metadata) - {"valid_from"}):
         warnings.append(f"the new version lacks the metadata {', '.join(gone)}: give it again if it still holds")
     first = str(new.metadata.get("valid_from", ""))
     if first and first < old.starts:
@@ -364,11 +384,13 @@ def _lost(old: StoredDocument, new: Document) -> tuple[str, ...]:
     return tuple(warnings)
 
 
-def _skipped(uri: str, reason: str, detail: str) -> FileOutcome:
+def skipped_outcome(uri: str, reason: str, detail: str) -> FileOutcome:
+    """What is told of something that could not be read."""
     return FileOutcome(uri, "skipped", reason=reason, detail=detail)
 
 
-def _unchanged(source: Source, olds: Sequence[StoredDocument]) -> FileOutcome:
+def unchanged(source: Source, olds: Sequence[StoredDocument]) -> FileOutcome:
+    """What is told of a source that is as it was."""
     if len(olds) == 1:
         return FileOutcome(olds[0].uri, "unchanged", olds[0].id, olds[0].version, olds[0].chunks)
     return FileOutcome(source.uri, "unchanged", chunks=sum(each.chunks for each in olds))

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from pincite.adding import NO_TESSERACT
 from pincite.config import ChunkSettings, Settings, load_settings
 from pincite.errors import ConfigError
 from pincite.identity import probe_vectors
@@ -504,8 +505,9 @@ def _options(settings: Settings) -> Options:
 def _reading(settings: Settings) -> str:
     """How files are read, in words that are the same only where the same text comes of it."""
     load = settings.load
-    scans = "no" if load.ocr == "off" or shutil.which("tesseract") is None else f"{load.ocr} {load.ocr_languages}"
-    return f"{_READING}, scans: {scans}"
+    scans = "off" if load.ocr == "off" else f"{load.ocr} {load.ocr_languages}"
+    missing = NO_TESSERACT if load.ocr != "off" and shutil.which("tesseract") is None else ""
+    return f"{_READING}, scans: {scans}{missing}"
 
 
 def reindex(settings: Settings, listener: AddListener | None = None) -> int:

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from pincite.protocols import Chunker, Encoder, Matrix, Store
     from pincite.types import StoredDocument, StoredSource
 
-__all__ = ["AddListener", "Batch", "copy_documents", "encode_chunks", "encoding_digest", "lexical_context"]
+__all__ = [
+    "AddListener",
+    "Batch",
+    "Telling",
+    "copy_documents",
+    "encode_chunks",
+    "encoding_digest",
+    "lexical_context",
+]
 
 #: Chunks encoded and committed together while adding.
 _BATCH = 256
@@ -34,6 +42,31 @@ class AddListener:
 
     def finished(self, outcome: FileOutcome) -> None:
         """A file's outcome is final: what is added or updated is on disk and can be searched."""
+
+
+class Telling(AddListener):
+    """Tells another listener everything, and keeps the outcomes."""
+
+    def __init__(self, listener: AddListener) -> None:
+        self._listener = listener
+        self.outcomes: list[FileOutcome] = []
+
+    def found(self, files: int) -> None:
+        """See `AddListener`."""
+        self._listener.found(files)
+
+    def reading(self, uri: str) -> None:
+        """See `AddListener`."""
+        self._listener.reading(uri)
+
+    def encoded(self, uri: str, done: int, total: int) -> None:
+        """See `AddListener`."""
+        self._listener.encoded(uri, done, total)
+
+    def finished(self, outcome: FileOutcome) -> None:
+        """See `AddListener`."""
+        self.outcomes.append(outcome)
+        self._listener.finished(outcome)
 
 
 class Batch:
@@ -79,7 +112,7 @@ class Batch:
     ) -> None:
         """A document to write; the outcome is told once it is committed. The rest as for `Store.stage`."""
         self._waiting.append(_Waiting(document, chunks, source, starts, was))
-        self._held.add(source or document.uri)
+        self._held |= {source or document.uri, document.id}
         self._pending.append(outcome)
         if sum(len(each.chunks) for each in self._waiting) >= _BATCH:
             self._write()
@@ -89,9 +122,9 @@ class Batch:
         self._removed.append(document_id)
         self._pending.append(outcome)
 
-    def holds(self, source: str) -> bool:
-        """Whether something of the source with this address was put and is not committed."""
-        return source in self._held
+    def holds(self, name: str) -> bool:
+        """Whether something of a source with this address, or a document with this id, was put and not committed."""
+        return name in self._held
 
     def report(self, outcome: FileOutcome) -> None:
         """An outcome that waits for nothing."""

@@ -6,18 +6,20 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.adding import Adding, Given, file_uri
 from pincite.answering import NO_EVIDENCE, UNREAD, Answering
-from pincite.errors import BackendError, InputError
+from pincite.errors import BackendError, InputError, PinciteError
 from pincite.identity import check_identity, check_probes
-from pincite.indexing import AddListener, Batch, encode_chunks
+from pincite.indexing import AddListener, Batch, Telling, encode_chunks
 from pincite.protocols import Source
 from pincite.reading import POOL, arrange, forget
 from pincite.retrieve import Fusion, Mode, retrieve
+from pincite.syncing import sync_folder
 from pincite.types import (
     VALIDITY_FIELDS,
     AddReport,
@@ -116,7 +118,7 @@ class Pipeline:
         """
         names = [paths] if isinstance(paths, str | Path) else list(paths)
         given = Given.checked(metadata, valid_from, valid_to)
-        return self._noted("add", lambda: self._adding().add_files(names, given, listener))
+        return self._noted("add", listener, lambda told: self._adding().add_files(names, given, told))
 
     def add_text(
         self,
@@ -150,7 +152,7 @@ class Pipeline:
     ) -> AddReport:
         """Index what is no file, as `add` does; `command` is what the log calls it."""
         given = Given.checked(metadata, valid_from, valid_to)
-        return self._noted(command, lambda: self._adding().add(sources, len(sources), given, listener))
+        return self._noted(command, listener, lambda told: self._adding().add(sources, len(sources), given, told))
 
     def sync(
         self,
@@ -168,15 +170,16 @@ class Pipeline:
         be read keeps the version that was read. `valid_from` is the day from which what is new or changed is in force,
         and what is gone no longer is, ISO 8601; else that is today. With `dry_run` nothing is written and no file is
         more than looked at: the report says what would be done. Raises InputError when `folder` is none, and when
-        it is empty but the index has documents from it, unless `remove_all` says that this is meant.
+        it is empty but the index has documents from it, or when more than half of many are gone, unless `remove_all`
+        says that this is meant.
         """
         given = Given.checked(metadata, valid_from)
         path = Path(os.path.expanduser(folder))
 
-        def run() -> AddReport:
-            return self._adding().sync(path, given, listener, dry_run=dry_run, remove_all=remove_all)
+        def run(told: AddListener | None) -> AddReport:
+            return sync_folder(self._adding(), path, given, told, dry_run=dry_run, remove_all=remove_all)
 
-        return run() if dry_run else self._noted("sync", run)
+        return run(listener) if dry_run else self._noted("sync", listener, run)
 
     def _adding(self) -> Adding:
         self._check_probes()
@@ -190,10 +193,19 @@ class Pipeline:
             max_file_bytes=self.options.max_file_bytes,
         )
 
-    def _noted(self, command: str, run: Callable[[], AddReport]) -> AddReport:
-        """The report of a run, kept in the index as well."""
+    def _noted(self, command: str, listener: AddListener | None, run: Callable[[AddListener], AddReport]) -> AddReport:
+        """The report of a run, kept in the index as well; of one that is cut off what it came to."""
+        told = Telling(listener or AddListener())
+        started = time.perf_counter()
         with self.store.writing():
-            report = run()
+            try:
+                report = run(told)
+            except BaseException:
+                if told.outcomes:
+                    so_far = AddReport(tuple(told.outcomes), time.perf_counter() - started)
+                    with suppress(PinciteError):
+                        self.store.note_run(f"{command} (cut off)", so_far)
+                raise
             self.store.note_run(command, report)
         return report
 
@@ -205,7 +217,12 @@ class Pipeline:
         """
         with self.store.writing():
             found = self.resolve(document)
-            self.store.remove(found.id, day(on, "on") if on else "")
+            known = self.store.find_source(found.source)
+            # A file that holds more than this is read again by the next `sync`, as one that holds this alone is.
+            again = [] if known is None else [replace(known, reading="removed")]
+            self.store.commit([], remove=[found.id], on=day(on, "on") if on else "", sources=again)
+            gone = FileOutcome(found.uri, "removed", found.id, found.version)
+            self.store.note_run("remove", AddReport((gone,), 0.0))
         return found
 
     def repair(self) -> list[str]:
@@ -314,6 +331,9 @@ class Pipeline:
         if matches:
             listed = ", ".join(f"{each.id} ({each.uri})" for each in matches[:5])
             raise InputError(f"{name!r} names {len(matches)} documents: {listed}")
+        if parts := self.store.documents_of(path):
+            listed = ", ".join(each.uri for each in parts[:5])
+            raise InputError(f"{name!r} holds {len(parts)} documents; name one of them: {listed}")
         raise InputError(f"no document {name!r} in the index; `pincite list` shows what there is")
 
     def show(self, document: str | Path, version: int | None = None) -> Document:

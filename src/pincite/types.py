@@ -350,7 +350,8 @@ class PointInTime:
     `as_of` is a day, ``2024-06-30``: what was in force then. Of the versions of a document that is the one with the
     latest start on or before the day; equal starts: the one recorded last. A version starts on its ``valid_from``, or
     else on the day it was recorded, the first of a document since ever. It ends on its ``valid_to``, its last day, and
-    when the document was removed.
+    when the document was removed, as do all versions before it. A version of the same bytes as the one before it says
+    anew what held of that, and takes its place.
 
     `recorded` is a moment, ISO 8601 in UTC: what the index knew then. Without `as_of` that is what was current then;
     with it, what was held to be in force on that day.

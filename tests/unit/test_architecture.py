@@ -25,6 +25,7 @@ LAYERS = (
     ("rerankers",),
     ("identity", "indexing"),
     ("adding", "answering", "portable"),
+    ("syncing",),
     ("pipeline",),
     ("evaluation", "lab", "web_sources"),
     ("config",),

@@ -14,7 +14,7 @@ from adding_helpers import Library, told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pincite import adding
+from pincite import syncing
 from pincite.errors import InputError
 from pincite.sources import Found
 from pincite.types import AddReport
@@ -127,13 +127,13 @@ def test_a_folder_that_cannot_be_looked_into_keeps_its_documents(
     library.write("b.txt", "other words")
     library.pipeline.sync(library.files)
     # As it is for who may not enter: the folder is named unreadable, and of what is in it nothing can be told.
-    real = os.path.lexists
+    real = os.path.isfile
     monkeypatch.setattr(
-        adding,
+        syncing,
         "find_files",
         lambda _: iter([Found(library.files / "b.txt"), Found(closed, "unreadable", "Permission denied")]),
     )
-    monkeypatch.setattr(os.path, "lexists", lambda path: str(closed) not in str(path) and real(path))
+    monkeypatch.setattr(os.path, "isfile", lambda path: str(closed) not in str(path) and real(path))
     report = library.pipeline.sync(library.files)
     assert told(report.outcomes) == {"b.txt": "unchanged", "closed": "skipped"}
     assert library.texts().keys() == {"a.txt", "b.txt"}

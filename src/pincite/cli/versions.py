@@ -83,6 +83,7 @@ def in_force(history: Sequence[StoredDocument]) -> dict[int, list[tuple[str, str
             starts=each.starts,
             valid_to=each.valid_to,
             removed_on=each.removed_on,
+            content_hash=each.content_hash,
         )
         for each in history
     ]

@@ -23,12 +23,13 @@ class Span(NamedTuple):
     starts: str
     valid_to: str
     removed_on: str
+    content_hash: str = ""
 
 
 def keys_at(catalogue: Catalogue, at: PointInTime) -> frozenset[int]:
     """Keys of the kept versions that a search at this point in time sees."""
     rows = catalogue.rows(
-        "SELECT key, document_id, version, added_at, ended_at, ifnull(starts, ''), valid_to, removed_on"
+        "SELECT key, document_id, version, added_at, ended_at, ifnull(starts, ''), valid_to, removed_on, content_hash"
         " FROM versions WHERE state IN ('current', 'past')"
     )
     return frozenset(visible_at(map(Span._make, rows), at))
@@ -48,10 +49,15 @@ def visible_at(spans: Iterable[Span], at: PointInTime) -> set[int]:
         heard = at.recorded is None or span.ended_at <= at.recorded
         if span.removed_on and span.removed_on <= at.as_of and heard:
             removed[span.document_id] = max(span.version, removed.get(span.document_id, 0))
+    #: What is said again of the same bytes, with other days, takes the place of what was said before.
+    following = {(span.document_id, span.version - 1): span.content_hash for span in known if span.content_hash}
     #: Document → the version of latest start until the day.
     latest: dict[str, Span] = {}
     for span in known:
         if span.starts > at.as_of or span.version <= removed.get(span.document_id, 0):
+            continue
+        again = span.content_hash and following.get((span.document_id, span.version)) == span.content_hash
+        if again and not span.removed_on:
             continue
         before = latest.get(span.document_id)
         if before is None or (span.starts, span.version) > (before.starts, before.version):
