@@ -60,7 +60,7 @@ class Given:
             if metadata and name in metadata:
                 day(str(metadata[name]), name)
         first = day(valid_from, "valid_from") if valid_from else ""
-        last = day(valid_to, "valid_to") if valid_to else ""
+        last = day(valid_to, "valid_to", end=True) if valid_to else ""
         return cls(named, first, last)
 
     def of(self, metadata: Mapping[str, MetadataValue]) -> dict[str, MetadataValue]:

@@ -19,6 +19,7 @@ from pincite.indexing import AddListener, Batch, Telling, encode_chunks
 from pincite.protocols import Source
 from pincite.reading import POOL, arrange, forget
 from pincite.retrieve import Fusion, Mode, retrieve
+from pincite.store.copies import copies
 from pincite.syncing import sync_folder
 from pincite.types import (
     VALIDITY_FIELDS,
@@ -287,11 +288,15 @@ class Pipeline:
     def purge(self, document: str | Path) -> StoredDocument:
         """Delete a document with every version of it, for good, also from the files on disk. Returns the last of them.
 
+        With it go removed documents with the same bytes: what it was before it moved. A document that is current and
+        has the same bytes stays; see `pincite.store.copies`.
+
         Raises InputError if there is none, or several match.
         """
         with self.store.writing():
             found = self.resolve(document, removed=True)
-            self.store.purge([found.id])
+            others = copies(self.store.history(), found.id).removed
+            self.store.purge(list(dict.fromkeys([found.id, *(each.id for each in others)])))
         forget()
         return found
 

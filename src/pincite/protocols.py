@@ -5,7 +5,7 @@ Every implementation is run through the battery of its protocol in ``tests/contr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -305,6 +305,14 @@ class Store(Protocol):
 
     def next_version(self, document_id: str) -> int:
         """The number the next version of this document gets. Numbers are never used again, even after a removal."""
+        ...
+
+    def numbers(self) -> dict[str, int]:
+        """Document id → the last version number that was given, also of documents that are kept no longer."""
+        ...
+
+    def keep_numbers(self, numbers: Mapping[str, int]) -> None:
+        """See to it that none of these version numbers, by document id, nor an earlier one is given again."""
         ...
 
     def stage(

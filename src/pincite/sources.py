@@ -13,6 +13,10 @@ from pincite.errors import InputError
 __all__ = ["Found", "find_files"]
 
 
+#: How a file begins that `pincite.portable` wrote, up to the name of its first member.
+_ZIP, _NAME_AT, _FIRST = b"PK\x03\x04", 30, b"versions.jsonl"
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """One file to read, or, with a `reason`, one thing that is passed over."""
@@ -26,8 +30,8 @@ def find_files(names: Iterable[str | Path]) -> Iterator[Found]:
     """Files under the named files, folders and patterns, each once, folders in the order of their names.
 
     Hidden files and folders inside a folder (``.git``, ``.pincite``) are passed over and named; a hidden file that is
-    named itself is read. Links are followed; a folder is entered once. Raises InputError for a name that matches
-    nothing, before any file is read.
+    named itself is read; an index of pincite, and one in a file, never is. Links are followed; a folder is entered
+    once. Raises InputError for a name that matches nothing, before any file is read.
     """
     roots: list[Path] = []
     for name in names:
@@ -78,5 +82,22 @@ def _look(path: Path) -> Found:
         except UnicodeEncodeError:
             # The path is the document's identity, which is kept and shown as text.
             return Found(path, "unreadable", "its name is not UTF-8")
+        if _is_export(path):
+            return Found(path, "index", "an index of pincite in a file, not documents")
         return Found(path)
     return Found(path, "unreadable", "a link to nothing" if path.is_symlink() else "not a regular file")
+
+
+def _is_export(path: Path) -> bool:
+    """Whether `pincite export` wrote it. One that cannot be looked at is left to whoever reads it."""
+    import zipfile
+
+    try:
+        with path.open("rb") as file:
+            begins = file.read(_NAME_AT + len(_FIRST))
+            if not begins.startswith(_ZIP) or begins[_NAME_AT:] != _FIRST:
+                return False
+            with zipfile.ZipFile(file) as archive:
+                return "pincite.json" in archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False

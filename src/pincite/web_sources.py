@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from pincite.indexing import AddListener
     from pincite.pipeline import Pipeline
+    from pincite.protocols import Store
 
 __all__ = ["Fetching", "Manifest", "page_url", "read_manifests", "sync_urls"]
 
@@ -51,7 +52,7 @@ _NO_TYPE = frozenset({"", "application/octet-stream", "binary/octet-stream", "ap
 #: A page that answers so is no longer there.
 _GONE = frozenset({404, 410})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-#: Stands in `StoredSource.reading` before the manifest that a page was read for.
+#: Stands in `StoredSource.reading`, after how the page was read, before each manifest that lists it.
 _MARK = "\nurls of "
 _NOT_IN_URLS = re.compile(r"[\s\x00-\x1f\x7f]")
 
@@ -143,58 +144,101 @@ def sync_urls(
     """Make the index equal to a list of URLs, as `Pipeline.sync` does to a folder. Every page is fetched.
 
     The identity of a document is its URL as written. One that answers 404 or 410 is removed, and so is one that was
-    listed in this manifest when it was synced last and no longer is. One that fails in another way keeps the version
-    that was read, and is skipped with the reason. `tell` hears of redirects. With `dry_run` pages are fetched and
-    nothing is written. Raises InputError when the manifest lists nothing but the index has documents from it, unless
-    `remove_all` says that this is meant.
+    listed in this manifest when it was synced last and no longer is, nor in another. One that fails in another way
+    keeps the version that was read, and is skipped with the reason. `tell` hears of redirects. All are fetched before
+    anything is written, so that others may write meanwhile; with `dry_run` nothing is. Raises InputError when the
+    manifest lists nothing but the index has documents from it alone, unless `remove_all` says that this is meant.
     """
     given = Given.checked(metadata, valid_from)
     store = pipeline.store
+    gone, _ = _dropped(store, manifest, remove_all)
+    pages = _Pages(fetching or Fetching(), tell)
+    with tempfile.TemporaryDirectory(prefix="pincite-") as folder:
+        if dry_run:
+            fetched = pages.fetched(manifest.urls, Path(folder), listener)
+            return _foresee(pipeline, fetched, gone)
+        pipeline.check_encoder()
+        # The network is waited for while others may write; who writes waits for no page.
+        found = list(pages.fetched(manifest.urls, Path(folder), listener))
+        adding = _Listing(
+            store=store,
+            encoder=pipeline.encoder,
+            chunker=pipeline.chunker,
+            reader=pipeline.reader,
+            recipe=pipeline.options.recipe,
+            reading=f"{pipeline.options.reading}{_MARK}{manifest.name}",
+            max_file_bytes=pipeline.options.max_file_bytes,
+        )
+        with store.writing():
+            gone, unlisted = _dropped(store, manifest, remove_all)
+            sources: list[Source | FileOutcome] = []
+            for each in found:
+                if isinstance(each, FileOutcome) and each.reason == "gone" and (olds := store.documents_of(each.uri)):
+                    gone += olds  # told as removed when it is
+                else:
+                    sources.append(each)
+            on = given.valid_from
+            report = adding.add(sources, len(manifest.urls), given, listener, redate=False, gone=gone, on=on)
+            if unlisted:
+                store.commit([], sources=unlisted)
+            store.note_run("sync", report)
+            return report
+
+
+def _dropped(store: Store, manifest: Manifest, remove_all: bool) -> tuple[list[StoredDocument], list[StoredSource]]:
+    """The documents that go because a manifest lists their pages no longer, and what is known of pages that stay.
+
+    A page stays that another manifest lists, or that was named itself.
+    """
+    if not manifest.name:  # URLs that are named themselves are no list: what was named another time stays
+        return [], []
     listed = set(manifest.urls)
-    reading = f"{pipeline.options.reading}{_MARK}{manifest.name}"
-    of_manifest = {each.uri for each in store.sources() if each.reading.endswith(f"{_MARK}{manifest.name}")}
-    # URLs that are named themselves are no list: what was named another time stays.
-    dropped = of_manifest - listed if manifest.name else set()
-    gone = [each for uri in sorted(dropped) for each in store.documents_of(uri)]
+    gone: list[StoredDocument] = []
+    unlisted: list[StoredSource] = []
+    for each in store.sources():
+        how, names = _lists(each.reading)
+        if manifest.name not in names or each.uri in listed:
+            continue
+        if others := names - {manifest.name}:
+            unlisted.append(replace(each, reading=_reading(how, others)))
+        else:
+            gone += store.documents_of(each.uri)
     if gone and not listed and not remove_all:
         raise InputError(
             f"{manifest.name} lists no URL, and the index has {len(gone)} documents from it. "
             "If they are to be removed, say --remove-all"
         )
-    pages = _Pages(fetching or Fetching(), tell)
-    if dry_run:
-        return _foresee(pipeline, pages, manifest.urls, reading, gone)
-    pipeline.check_encoder()
-    adding = Adding(
-        store=store,
-        encoder=pipeline.encoder,
-        chunker=pipeline.chunker,
-        reader=pipeline.reader,
-        recipe=pipeline.options.recipe,
-        reading=reading,
-        max_file_bytes=pipeline.options.max_file_bytes,
-    )
-
-    def sources() -> Iterator[Source | FileOutcome]:
-        for each in pages.fetched(manifest.urls, listener):
-            if isinstance(each, FileOutcome) and each.reason == "gone" and (olds := store.documents_of(each.uri)):
-                # Told as removed when it is: `add` looks at what is gone once it has seen every source.
-                gone.extend(olds)
-            else:
-                yield each
-
-    report = adding.add(sources(), len(manifest.urls), given, listener, redate=False, gone=gone, on=given.valid_from)
-    store.note_run("sync", report)
-    return report
+    return gone, unlisted
 
 
-def _foresee(
-    pipeline: Pipeline, pages: _Pages, urls: Sequence[str], reading: str, gone: list[StoredDocument]
-) -> AddReport:
+def _lists(reading: str) -> tuple[str, set[str]]:
+    """How a page was read, and the manifests that list it."""
+    how, *names = reading.split(_MARK)
+    return how, set(names)
+
+
+def _reading(how: str, names: Iterable[str]) -> str:
+    return how + "".join(f"{_MARK}{name}" for name in sorted(names))
+
+
+class _Listing(Adding):
+    """Adds the pages of one manifest, which others may list too."""
+
+    __slots__ = ()
+
+    def record(self, source: Source) -> StoredSource:
+        """See `Adding.record`."""
+        found = Adding.record(self, source)
+        known = self.store.find_source(source.uri)
+        how, names = _lists(found.reading)
+        return replace(found, reading=_reading(how, names | (_lists(known.reading)[1] if known else set())))
+
+
+def _foresee(pipeline: Pipeline, fetched: Iterable[Source | FileOutcome], gone: list[StoredDocument]) -> AddReport:
     started = time.perf_counter()
     store = pipeline.store
     outcomes: list[FileOutcome] = []
-    for each in pages.fetched(urls, None):
+    for each in fetched:
         olds = store.documents_of(each.uri)
         if isinstance(each, FileOutcome):
             if each.reason == "gone" and olds:
@@ -202,9 +246,10 @@ def _foresee(
             else:
                 outcomes.append(each)
             continue
-        record = StoredSource(each.uri, hashlib.sha256(each.data).hexdigest(), reading, pipeline.options.recipe)
+        how, recipe = pipeline.options.reading, pipeline.options.recipe
+        record = StoredSource(each.uri, hashlib.sha256(each.data).hexdigest(), how, recipe)
         known = store.find_source(each.uri)
-        same = known is not None and replace(known, reading=reading) == record
+        same = known is not None and replace(known, reading=how) == record
         first = olds[0].id if olds else None
         outcomes.append(FileOutcome(each.uri, "unchanged" if same else "updated" if olds else "added", first))
     outcomes += [FileOutcome(each.uri, "removed", each.id, each.version) for each in gone]
@@ -212,33 +257,34 @@ def _foresee(
 
 
 class _Pages:
-    """Fetches pages one after the other, each into a file that lasts until the next is asked for."""
+    """Fetches pages one after the other, each into a file of its own."""
 
     def __init__(self, fetching: Fetching, tell: Callable[[str], None]) -> None:
         self._how = fetching
         self._tell = tell
 
-    def fetched(self, urls: Iterable[str], listener: AddListener | None) -> Iterator[Source | FileOutcome]:
+    def fetched(
+        self, urls: Iterable[str], folder: Path, listener: AddListener | None
+    ) -> Iterator[Source | FileOutcome]:
+        """Every page, in a file in `folder`, which whoever gave it deletes; or why it was not fetched."""
         import httpx
 
         limits = httpx.Timeout(self._how.silence_seconds, connect=self._how.connect_seconds)
         headers = {"User-Agent": self._how.user_agent, "Accept": "*/*"}
-        with (
-            tempfile.TemporaryDirectory(prefix="pincite-") as folder,
-            httpx.Client(timeout=limits, headers=headers, follow_redirects=False) as client,
-        ):
-            file = Path(folder) / "page"
-            for url in urls:
+        with httpx.Client(timeout=limits, headers=headers, follow_redirects=False) as client:
+            for number, url in enumerate(urls):
                 if listener is not None:
                     listener.reading(url)
+                file = folder / f"page-{number}"
                 try:
-                    yield self._fetch(client, url, file)
+                    found: Source | FileOutcome = self._fetch(client, url, file)
                 except _FailedError as error:
-                    yield FileOutcome(url, "skipped", reason=error.reason, detail=str(error))
+                    found = FileOutcome(url, "skipped", reason=error.reason, detail=str(error))
                 except (httpx.HTTPError, httpx.InvalidURL) as error:
-                    yield FileOutcome(url, "skipped", reason="unreachable", detail=_in_words(error))
-                finally:
+                    found = FileOutcome(url, "skipped", reason="unreachable", detail=_in_words(error))
+                if isinstance(found, FileOutcome):
                     file.unlink(missing_ok=True)
+                yield found
 
     def _fetch(self, client: httpx.Client, url: str, file: Path) -> Source:
         """The page at `url`, its bytes in `file`. Raises _FailedError, or what httpx does."""

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -199,14 +201,30 @@ def test_unknown_settings_name_the_nearest(tmp_path: Path) -> None:
     assert "did you mean PINCITE_SEARCH_K" in run("config", folder=tmp_path, code=2, PINCITE_SEARCH_KK="3")
 
 
+def test_an_index_that_is_open_elsewhere_can_be_read(library: Path) -> None:
+    with held(library, "from pincite import Pincite; p = Pincite.open('.pincite', environment={})"):
+        assert len(run("list", folder=library, PINCITE_STORE_LOCK_TIMEOUT="5").splitlines()) == 34
+
+
 def test_another_process_is_told_who_holds_the_index(library: Path) -> None:
+    # One that writes for long: it answers others, and gives way to nobody.
+    writes = (
+        "from pincite import Pincite; p = Pincite.open('.pincite', environment={}); "
+        "w = p.store.writing(); w.__enter__()"
+    )
+    with held(library, writes) as pid:
+        assert len(run("list", folder=library).splitlines()) == 34
+        errors = run(
+            "remove", "amendment-21-repeal-of-prohibition.md", folder=library, code=3, PINCITE_STORE_LOCK_TIMEOUT="0.2"
+        )
+        assert f"in use by process {pid}" in errors
+
+
+@contextmanager
+def held(library: Path, how: str) -> Iterator[int]:
+    """While it is open, another process has the index open; its number."""
     holder = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import sys; from pincite import Pincite; p = Pincite.open('.pincite', environment={}); "
-            "print('open', flush=True); sys.stdin.read()",
-        ],
+        [sys.executable, "-c", f"import sys; {how}; print('open', flush=True); sys.stdin.read()"],
         cwd=library,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -214,11 +232,9 @@ def test_another_process_is_told_who_holds_the_index(library: Path) -> None:
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline().strip() == b"open"
-        errors = run("list", folder=library, code=3, PINCITE_STORE_LOCK_TIMEOUT="0.2")
-        assert f"in use by process {holder.pid}" in errors
+        yield holder.pid
     finally:
         holder.communicate()
-    assert len(run("list", folder=library).splitlines()) == 34
 
 
 def test_reindexing_with_other_chunks_keeps_ids_and_versions(tmp_path: Path) -> None:

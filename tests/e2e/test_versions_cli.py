@@ -258,10 +258,80 @@ def test_purge_finds_what_is_left(cli: Cli, tmp_path: Path) -> None:
 def test_purge_does_not_count_what_other_documents_hold(cli: Cli, acts: Path) -> None:
     (acts / "copy.md").write_text(LEASE)
     cli("add", "acts")
-    found = cli("purge", "acts/lease.md", "--yes", "--json")
-    assert found["clean"], found["checks"]
+    found = cli("purge", "acts/lease.md", "--yes", "--json", code=1)
+    assert [check["after"] for check in found["checks"]] == [0] * 6
     assert "2 stand in documents that are kept and are not counted: acts/copy.md" in found["checks"][2]["detail"]
+    # It is a document of its own, and named: the text is not gone.
+    assert [Path(each["uri"]).name for each in found["held_by"]] == ["copy.md"]
+    assert not found["clean"]
     assert "three months" in cli("ask", "How much notice must a tenant give to end the lease?")
+
+
+def test_purge_takes_what_was_moved_with_it(cli: Cli, acts: Path, tmp_path: Path) -> None:
+    cli("sync", "acts")
+    (acts / "lease.md").rename(acts / "tenancy.md")
+    (acts / "copy.md").write_text(LEASE)
+    cli("sync", "acts")
+    out = " ".join(cli("purge", "tenancy.md", "--yes", code=1).split())
+    assert "1 version, and of acts/lease.md, removed with the same bytes, 1, 2 chunks" in out
+    assert (
+        "left: the same bytes in acts/copy.md (version 1), a document of its own: delete it with `pincite purge" in out
+    )
+    assert cli("search", "notice landlord", "--mode", "bm25", "--as-of", "2026-12-01", "--json", code=0)["passages"]
+    (copy,) = [each for each in cli("list", "--json") if each["uri"].endswith("copy.md")]
+    assert cli("purge", copy["id"], "--yes", "--json")["clean"]
+    assert all(
+        b"three months" not in file.read_bytes() for file in (tmp_path / ".pincite").rglob("*") if file.is_file()
+    )
+    assert "no document" in cli("history", "lease.md", code=2)
+
+
+@pytest.mark.usefixtures("acts")
+def test_an_index_goes_into_a_file_and_back(cli: Cli, tmp_path: Path) -> None:
+    cli("add", "acts")
+    written = cli("export", "acts/library.pincite", "--json")["written"]
+    assert (written["documents"], written["gone"]) == (2, [])
+    assert "1 skipped (1 index)" in cli("sync", "acts", code=0)
+    (tmp_path / "other").mkdir()
+    read = cli("import", "acts/library.pincite", "--store", "other", "--json")["read"]
+    assert (read["documents"], read["chunks"]) == (2, written["chunks"])
+    assert "three months" in cli("ask", "How much notice must a tenant give to end the lease?", "--store", "other")
+    assert "already" in cli("import", "acts/library.pincite", "--store", "other", code=2)
+    assert "no export of pincite" in cli("import", "acts/lease.md", "--store", "third", code=2)
+    assert not (tmp_path / "third").exists()
+
+
+def test_purge_says_what_it_could_not_check(cli: Cli, acts: Path) -> None:
+    (acts / "short.txt").write_text("Ask Mary Hart.\n")
+    (acts / "dot.txt").write_text("zyx")
+    (acts / "tagged.md").write_text("---\nnightingale_budget: sealed envelope\n---\nThe wombat rule of the house.\n")
+    cli("add", "acts")
+    sentences = cli("purge", "short.txt", "--yes", "--json")["checks"][2]
+    assert (sentences["looked_for"], sentences["before"], sentences["after"]) == (1, 1, 0)
+    assert "not checked no text is of 8 bytes or more" in " ".join(cli("purge", "dot.txt", "--yes").split())
+    facts = cli("purge", "tagged.md", "--yes", "--json")["checks"][4]
+    assert facts["before"] == facts["looked_for"] >= 3
+    assert facts["after"] == 0
+
+
+@pytest.mark.usefixtures("acts")
+def test_purge_finds_an_address_that_is_left(cli: Cli, tmp_path: Path) -> None:
+    cli("add", "acts")
+    (tmp_path / ".pincite" / "notes.txt").write_text(f"{tmp_path}/acts/lease.md")
+    assert f"left: '{tmp_path}"[:40] in cli("purge", "lease.md", "--yes", code=1)
+
+
+@pytest.mark.usefixtures("acts")
+def test_purge_without_any_input_asks_for_yes(cli: Cli, tmp_path: Path) -> None:
+    cli("add", "acts")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PINCITE_", "OPENAI_"))}
+    script = "import sys; sys.stdin = None; from pincite.__main__ import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "purge", "lease.md"], cwd=tmp_path, env=clean, capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert "say --yes" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.usefixtures("acts")

@@ -35,6 +35,20 @@ def passed_over(*names: str | Path) -> list[tuple[str, str]]:
     return [(str(found.path), found.reason) for found in find_files(names) if found.reason]
 
 
+def test_an_index_in_a_file_is_no_document() -> None:
+    import zipfile
+
+    write("d/a.txt")
+    for name, members in (("library.pincite", ("versions.jsonl", "pincite.json")), ("b.zip", ("versions.jsonl",))):
+        with zipfile.ZipFile(f"d/{name}", "w") as archive:
+            for member in members:
+                archive.writestr(member, "x")
+    Path("d/cut.zip").write_bytes(Path("d/library.pincite").read_bytes()[:60])
+    assert read("d") == ["d/a.txt", "d/b.zip", "d/cut.zip"]
+    assert passed_over("d") == [("d/library.pincite", "index")]
+    assert passed_over("d/library.pincite") == [("d/library.pincite", "index")]
+
+
 def test_files_come_as_named_and_folders_by_name(here: Path) -> None:
     write("b.txt", "d/z.txt", "d/a/2.txt", "d/a/1.txt", "d/B.txt", "a.txt")
     assert read("b.txt", "d", "a.txt") == ["b.txt", "d/B.txt", "d/a/1.txt", "d/a/2.txt", "d/z.txt", "a.txt"]

@@ -25,6 +25,27 @@ def test_a_year_or_month_stands_for_its_first_day() -> None:
     assert day("1976-2-9", "x") == "1976-02-09"
 
 
+def test_a_year_or_month_ends_with_its_last_day() -> None:
+    ends = {
+        "1990": "1990-12-31",
+        "1976-12": "1976-12-31",
+        "2023-2": "2023-02-28",
+        "2024-02": "2024-02-29",
+        "1900-02": "1900-02-28",
+        "2000-02": "2000-02-29",
+        "2024-02-03": "2024-02-03",
+        "9999": "9999-12-31",
+    }
+    for text, expected in ends.items():
+        assert day(text, "x", end=True) == expected
+        assert with_days({"valid_to": text}) == ({"valid_to": expected}, ())
+    for text in ("0000", "1976-13", "2023-02-29"):
+        with pytest.raises(InputError, match="no day"):
+            day(text, "x", end=True)
+    # One year, and one month, is a time in which something can be in force.
+    assert with_days({"valid_from": "1990", "valid_to": "1990"})[1] == ()
+
+
 @pytest.mark.parametrize("text", ["", "1976-13", "1976-02-30", "18.12.1976", "76-1-1", "1976-12-18T00:00", "today"])
 def test_what_is_no_day_is_named(text: str) -> None:
     with pytest.raises(InputError, match=r"--valid-from is .* which is no day: write it as 2024-06-30"):
@@ -56,9 +77,43 @@ def test_moments_are_compared_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
         time.tzset()
 
 
+def test_a_moment_is_read_alike_by_every_python() -> None:
+    same = {
+        "2024-06-30 14:05Z": "2024-06-30T14:05:00.000+00:00",
+        "2024-06-30T14:05:06.7Z": "2024-06-30T14:05:06.700+00:00",
+        "2024-06-30T14:05:06,123456789+0000": "2024-06-30T14:05:06.123+00:00",
+        "2024-06-30T23:05-05:30": "2024-07-01T04:35:00.000+00:00",
+    }
+    for text, expected in same.items():
+        assert moment(text, "x") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "20240630",
+        "2024-W01",
+        "2024-W01-1",
+        "2024-06-30T14",
+        "20240630T1405",
+        "2024-06-30T24:00",
+        "2024-06-30T14:05+24:00",
+        "2024-06-30T14:05+01:60",
+        "2024-02-30T14:05",
+        "9999-12-31T23:59-05:00",
+        "0001-01-01T00:00+05:00",
+        "T14:05",
+        "0000-01-01",
+    ],
+)
+def test_what_is_no_moment_is_named(text: str) -> None:
+    with pytest.raises(InputError, match=r"--as-recorded is .* which is no (moment|day): write "):
+        moment(text, "--as-recorded")
+
+
 def test_metadata_that_is_no_day_is_left_out_and_told() -> None:
     found, warnings = with_days({"valid_from": "soon", "valid_to": "1999", "title": "A"})
-    assert found == {"valid_to": "1999-01-01", "title": "A"}
+    assert found == {"valid_to": "1999-12-31", "title": "A"}
     assert warnings == ("left out: valid_from is 'soon', which is no day: write it as 2024-06-30",)
     _, warnings = with_days({"valid_from": "2001", "valid_to": "2000"})
     assert "never in force" in warnings[0]
@@ -72,7 +127,7 @@ def version(number: int, starts: str, valid_to: str = "", removed_on: str = "", 
         "T",
         "u",
         "text/plain",
-        "0",
+        str(number // 2),  # of the second and the third the same bytes
         1,
         1,
         f"2030-01-01T00:00:{number:02}.000+00:00",
@@ -102,7 +157,8 @@ def test_the_days_told_are_those_on_which_a_search_sees_the_version(
     ]
     spans = in_force(history)
     stored = [
-        Span(v.version, v.id, v.version, v.added_at, v.ended_at, v.starts, v.valid_to, v.removed_on) for v in history
+        Span(v.version, v.id, v.version, v.added_at, v.ended_at, v.starts, v.valid_to, v.removed_on, v.content_hash)
+        for v in history
     ]
     for n in range(-1, 9):
         on = (START + timedelta(days=n)).isoformat()

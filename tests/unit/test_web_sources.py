@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -150,9 +151,53 @@ def test_lists_do_not_remove_what_another_lists(site: Site, sync: Sync, pincite:
     # One that is named itself removes nothing, and is not read as another version because of it.
     assert sync([one], "") == {one: ("unchanged", "")}
     assert {each.uri for each in pincite.documents()} == {one, two}
+    # What b drops a still lists.
+    assert sync([], "/lists/b.txt") == {}
+    assert {each.uri for each in pincite.documents()} == {one, two}
+    # What was named itself stays, and what no other list has goes with the list that drops it.
     with pytest.raises(InputError, match="--remove-all"):
-        sync([], "/lists/b.txt")
-    assert sync([], "/lists/b.txt", remove_all=True) == {two: ("removed", "")}
+        sync([], "/lists/a.txt")
+    assert sync([], "/lists/a.txt", remove_all=True) == {two: ("removed", "")}
+    assert {each.uri for each in pincite.documents()} == {one}
+
+
+def test_a_page_read_another_way_since_still_belongs_to_its_list(site: Site, sync: Sync, pincite: Pincite) -> None:
+    one, two = (site.put(f"/{n}", f"Clause {n} is about the quokka.", "text/plain") for n in range(2))
+    sync([one, two])
+    known = pincite.store.find_source(two)
+    assert known is not None
+    marks = known.reading[known.reading.index("\n") :]
+    pincite.store.commit([], sources=[replace(known, reading=f"restored{marks}")])
+    assert sync([one]) == {one: ("unchanged", ""), two: ("removed", "")}
+
+
+def test_two_syncs_of_one_list_at_once(site: Site, tmp_path: Path) -> None:
+    urls = [site.put(f"/{n}", f"Clause {n} is about the quokka.", "text/plain") for n in range(6)]
+    site.slow = 0.01
+    folder = tmp_path / "index"
+    reports: list[dict[str, str]] = []
+    # Two processes in one: each has the index open by itself, and only who writes holds it.
+    with Pincite.open(folder, environment={}) as first, Pincite.open(folder, environment={}) as second:
+
+        def run(one: Pincite) -> None:
+            report = sync_urls(one, Manifest("/lists/a.txt", tuple(urls)))
+            reports.append({each.uri: each.status for each in report.outcomes})
+
+        threads = [threading.Thread(target=run, args=(each,)) for each in (first, second)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert sorted(reports, key=str) == [dict.fromkeys(urls, "added"), dict.fromkeys(urls, "unchanged")]
+        assert len(first.store.history()) == 6
+
+
+def test_no_file_of_a_page_is_left(site: Site, sync: Sync, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    url = site.put("/a", "The kiwi rule is green.", "text/plain")
+    for dry_run in (True, False):
+        assert sync([url], dry_run=dry_run) == {url: ("added", "")}
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_a_page_that_fails_keeps_the_version_that_was_read(site: Site, sync: Sync, pincite: Pincite) -> None:

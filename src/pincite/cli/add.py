@@ -65,7 +65,7 @@ def add(
     metadata = parse_meta(meta)
     days = {
         "valid_from": check_day(valid_from, "--valid-from"),
-        "valid_to": check_day(valid_to, "--valid-to"),
+        "valid_to": check_day(valid_to, "--valid-to", end=True),
     }
     files = [path for path in paths if path != "-"]
     find_files(files)  # a name that matches nothing is told before an index is made

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,7 +26,7 @@ def import_file(
 ) -> None:
     """Make a new index of an exported file. Nothing is encoded anew.
 
-    There must be no index in the folder yet. Interrupted or failed, it leaves none.
+    There must be no index in the folder yet. Interrupted or failed, it leaves none. The log of runs is not carried.
     """
     from pincite.build import index_options, retention
     from pincite.cli.progress import AddProgress
@@ -39,20 +38,14 @@ def import_file(
     folder = settings.store.path
     if EdgeStore.exists(folder):
         raise InputError(f"there is an index at {folder} already: name another folder with --store")
-    fresh = not folder.exists()
 
-    def create(header: StoreHeader) -> EdgeStore:
-        return EdgeStore.create(folder, header, index=index_options(settings), retention=retention(settings))
+    def create(fresh: Path, header: StoreHeader) -> EdgeStore:
+        return EdgeStore.create(fresh, header, index=index_options(settings), retention=retention(settings))
 
     outcomes: list[FileOutcome] = []
     started = time.perf_counter()
-    try:
-        with AddProgress(console(stderr=True), outcomes) as listener:
-            read = import_store(file, create, listener)
-    except BaseException:
-        if fresh:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+    with AddProgress(console(stderr=True), outcomes) as listener:
+        read = import_store(file, folder, create, listener, timeout=settings.store.lock_timeout)
     if as_json:
         print_json({"store": folder, "read": read})
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,6 +62,7 @@ def purge(
     from pincite.encoders.cached import forget_texts
     from pincite.errors import InputError
     from pincite.evaluation.forget import check_set, forget_document
+    from pincite.store.copies import copies
 
     for folder in labels or ():
         check_set(folder)  # before anything is deleted
@@ -69,28 +70,38 @@ def purge(
     kept = (cache.expanduser() if cache else cache_folder()) / "evaluation"
     with open_index(settings) as pincite:
         found = pincite.resolve(document, removed=True)
-        versions = pincite.history(found.id)
+        removed, held = copies(pincite.store.history(), found.id)
+        # What was moved is the same file under the address it had before.
+        versions = [*removed, *pincite.history(found.id)]
+        ids = list(dict.fromkeys(each.id for each in versions))
         if not yes:
-            if as_json or not sys.stdin.isatty():
+            # Where there is no input at all, Python has none.
+            if as_json or sys.stdin is None or not sys.stdin.isatty():
                 raise InputError(f"purge deletes {_named(versions)} for good: say --yes")
             sys.stdout.flush()
             if not typer.confirm(f"Delete {_named(versions)} for good?"):
                 raise typer.Exit(1)
         evidence = Evidence.of(pincite.store, versions)
-        checks = proof(pincite.store, settings.store.path, evidence, lambda: pincite.purge(found.id))
-        forgotten = [forget_document(folder, found.id) for folder in labels or ()]
+
+        def delete() -> None:
+            pincite.purge(found.id)
+            pincite.store.purge(ids)  # what that has left of them
+
+        checks = proof(pincite.store, settings.store.path, evidence, delete)
+        forgotten = [forget_document(folder, each) for folder in labels or () for each in ids]
         # Chunks are encoded to be found, sentences to check citations.
         vectors = forget_texts(kept / "vectors", [*evidence.encoded, *evidence.sentences])
         places = sentences_in(kept, evidence.sentences)
     left = [each for check in checks for each in check.left] + [
         f"{count} sentences in {f}" for f, count in places.items()
     ]
-    clean = not places and not any(check.after for check in checks)
+    clean = not places and not held and not any(check.after for check in checks)
     if as_json:
         print_json(
             {
                 "purged": versions,
                 "checks": checks,
+                "held_by": held,
                 "labels": forgotten,
                 "cached_vectors_deleted": vectors,
                 "cached_files_with_its_text": {str(file): count for file, count in places.items()},
@@ -101,13 +112,33 @@ def purge(
         _print(versions, checks, forgotten, vectors, places)
         for each in left[:_NAMED]:
             console().print(f"left: {each}", style="red", markup=False)
+        for text in _held(held):
+            console().print(text, style="red", markup=False)
     if not clean:
         raise typer.Exit(1)
 
 
 def _named(versions: Sequence[StoredDocument]) -> str:
-    count = len(versions)
-    return f"{short_path(versions[-1].uri)} ({versions[-1].id}), {count} {'version' if count == 1 else 'versions'}"
+    """The document, which comes last, with those that are purged with it."""
+    count = sum(each.id == versions[-1].id for each in versions)
+    told = f"{short_path(versions[-1].uri)} ({versions[-1].id}), {count} {'version' if count == 1 else 'versions'}"
+    others = {each.id: short_path(each.uri) for each in versions if each.id != versions[-1].id}
+    if others:
+        told += f", and of {', '.join(others.values())}, removed with the same bytes, {len(versions) - count}"
+    return told
+
+
+def _held(held: Sequence[StoredDocument]) -> Iterator[str]:
+    """Which documents still hold the text, and what to do."""
+    documents = {each.id: each for each in held}
+    for each in list(documents.values())[:_NAMED]:
+        numbers = ", ".join(str(other.version) for other in held if other.id == each.id)
+        yield (
+            f"left: the same bytes in {short_path(each.uri)} (version {numbers}), a document of its own: "
+            f"delete it with `pincite purge {each.id}`"
+        )
+    if len(documents) > _NAMED:
+        yield f"left: the same bytes in {len(documents) - _NAMED} more documents; --json names them all"
 
 
 def _print(
@@ -122,7 +153,7 @@ def _print(
     out.print(f"purged {_named(versions)}, {chunks} chunks", markup=False)
     out.print("looked for, and found before and after:")
     for each in checks:
-        state = "[green]gone[/]" if not each.after else "[red]FOUND[/]"
+        state = "[red]FOUND[/]" if each.after else "[green]gone[/]" if each.looked_for else "[yellow]not checked[/]"
         detail = f"  [dim]{each.detail}[/]" if each.detail else ""
         out.print(f"  {each.name:38} {each.looked_for:5,}   {each.before:5,} → {each.after:<5,} {state}{detail}")
     for each_set in forgotten:

@@ -28,6 +28,9 @@ _T = TypeVar("_T")
 #: Bytes, in UTF-8, that a sentence has at least: a shorter one may stand anywhere by chance. Longer ones are cut.
 _LEAST, _MOST = 40, 400
 
+#: The same of a whole text that holds no such sentence, and of an address or metadata: these are looked for as well.
+_LEAST_OF_ALL = 8
+
 #: Of each version so many words and sentences are searched for, and so many of all its vectors.
 _WORDS, _SENTENCES, _VECTORS = 8, 4, 200
 
@@ -68,6 +71,7 @@ class Evidence:
     sentences: tuple[str, ...]  #: that its versions hold, in the order of the text
     encoded: tuple[str, ...] = ()  #: the texts that were encoded
     marks: tuple[bytes, ...] = ()  #: the beginnings of its vectors, as the files hold them
+    facts: tuple[str, ...] = ()  #: its addresses and titles, the names and values of its metadata
 
     @classmethod
     def of(cls, store: Store, versions: Sequence[StoredDocument]) -> Evidence:
@@ -78,11 +82,13 @@ class Evidence:
         vectors: list[tuple[StoredDocument, Matrix]] = []
         sentences: dict[str, None] = {}
         encoded: dict[str, None] = {}
+        facts: dict[str, None] = {}
         for each in versions:
+            facts.update(dict.fromkeys(text for text in _facts(each) if len(text.encode("utf-8")) >= _LEAST_OF_ALL))
             document = store.get_document(each.id, each.version)
             chunks = store.chunks(each.id, each.version)
             if document is not None:
-                found = list(_sentences(document.text))
+                found = list(_sentences(document.text)) or list(_whole(document.text))
                 sentences.update(dict.fromkeys(found))
                 words = sorted(
                     {word for word in document.text.split() if word.isalnum() and has_content(word)},
@@ -95,7 +101,15 @@ class Evidence:
             encoded.update({encoded_text(c.headings, c.text, c.before, c.after): None for c in chunks})
         chosen = _spread(vectors, _VECTORS)
         marks = dict.fromkeys(_mark(row) for _, row in chosen)
-        return cls(tuple(versions), tuple(queries), tuple(chosen), tuple(sentences), tuple(encoded), tuple(marks))
+        return cls(
+            tuple(versions),
+            tuple(queries),
+            tuple(chosen),
+            tuple(sentences),
+            tuple(encoded),
+            tuple(marks),
+            tuple(facts),
+        )
 
 
 def proof(store: Store, folder: Path, evidence: Evidence, purge: Callable[[], object]) -> list[Check]:
@@ -107,6 +121,7 @@ def proof(store: Store, folder: Path, evidence: Evidence, purge: Callable[[], ob
     held = _held_by_others(store, after.sentences)
     others = sorted({short_path(uri) for uri in held.values()})
     remaining = [text for text in after.sentences if text not in held]
+    facts = _not_of_others(store, after.facts, evidence)
     shared = _of_others(store, after.marks)
     told = f"in {after.files} files of {after.size / 1e6:.1f} MB"
     if others:
@@ -123,7 +138,7 @@ def proof(store: Store, folder: Path, evidence: Evidence, purge: Callable[[], ob
             len(sentences),
             len(before.sentences),
             len(remaining),
-            told,
+            told if sentences else f"no text is of {_LEAST_OF_ALL} bytes or more",
             tuple(f"{text[:60]!r} in {after.places[text]}" for text in remaining),
         ),
         Check(
@@ -134,6 +149,14 @@ def proof(store: Store, folder: Path, evidence: Evidence, purge: Callable[[], ob
             f"in the same files{f'; {len(shared)} of equal texts of others are not counted' if shared else ''}",
             tuple(f"a vector in {after.marks[mark]}" for mark in after.marks if mark not in shared),
         ),
+        Check(
+            "its address, title and metadata",
+            len(evidence.facts),
+            len(before.facts),
+            len(facts),
+            _told_of_facts(evidence, len(after.facts) - len(facts)),
+            tuple(f"{text[:60]!r} in {after.facts[text]}" for text in facts),
+        ),
         Check("catalogue, sources, log of runs", 4, before.mentions, after.mentions),
     ]
 
@@ -142,18 +165,18 @@ class _Look:
     """What is found of the evidence now."""
 
     def __init__(self, store: Store, folder: Path, evidence: Evidence, sentences: Sequence[str]) -> None:
-        document = evidence.versions[0].id
+        documents = {each.id for each in evidence.versions}
         self.terms = tuple(
             f"the search for {query.text[:60]!r}"
             for query in evidence.queries
-            if _found(document, query.version, partial(store.search_lexical, query.text))
+            if _found(query.version, partial(store.search_lexical, query.text))
         )
         self.near = tuple(
             f"the search with a vector of version {version.version}"
             for version, row in evidence.vectors
-            if _found(document, version, partial(store.search_dense, row, exact=True))
+            if _found(version, partial(store.search_dense, row, exact=True))
         )
-        wanted: dict[bytes, str] = {text.encode("utf-8"): text for text in sentences}
+        wanted: dict[bytes, str] = {text.encode("utf-8"): text for text in (*sentences, *evidence.facts)}
         found: dict[bytes, str] = {}
         self.files = self.size = 0
         for file in _files(folder):
@@ -162,16 +185,17 @@ class _Look:
             for pattern in _patterns_in(file, [*wanted, *evidence.marks]):
                 found.setdefault(pattern, str(file.relative_to(folder)))
         self.places = {wanted[pattern]: place for pattern, place in found.items() if pattern in wanted}
-        self.sentences = list(self.places)
+        self.sentences = [text for text in sentences if text in self.places]
+        self.facts = {text: self.places[text] for text in evidence.facts if text in self.places}
         self.marks = {pattern: place for pattern, place in found.items() if pattern not in wanted}
         uris = {uri for each in evidence.versions for uri in (each.uri, each.source)}
         self.mentions = sum(
             (
-                bool(store.history(document)),
-                any(store.get_document(document, each.version) for each in evidence.versions),
+                any(store.history(document) for document in documents),
+                any(store.get_document(each.id, each.version) for each in evidence.versions),
                 any(store.find_source(uri) for uri in uris),
                 any(
-                    outcome.document_id == document or outcome.uri in uris
+                    outcome.document_id in documents or outcome.uri in uris
                     for run in store.runs(1000)
                     for outcome in run.outcomes
                 ),
@@ -186,13 +210,13 @@ def sentences_in(folder: Path, sentences: Iterable[str]) -> dict[Path, int]:
     return {file: count for file, count in found.items() if count}
 
 
-def _found(document: str, version: StoredDocument, search: Callable[..., list[Hit]]) -> bool:
+def _found(version: StoredDocument, search: Callable[..., list[Hit]]) -> bool:
     """Whether a search finds the document: now, and at the points in time at which this version was to be found."""
     points = [None, PointInTime(recorded=version.added_at), PointInTime(as_of=version.starts or version.added_at[:10])]
     return any(
-        hit.chunk_id.startswith(f"{document}.")
+        hit.chunk_id.startswith(f"{version.id}.")
         for at in points
-        for where in (None, {"document_id": document})
+        for where in (None, {"document_id": version.id})
         for hit in search(10, where, at=at)
     )
 
@@ -206,6 +230,38 @@ def _held_by_others(store: Store, texts: Sequence[str]) -> dict[str, str]:
         if document is not None:
             held.update({text: each.uri for text in left - held.keys() if text in document.text})
     return held
+
+
+def _facts(version: StoredDocument) -> Iterator[str]:
+    yield from (version.uri, version.source, version.title)
+    for name, value in version.metadata.items():
+        # Values of other kinds stand anywhere; text may be written with signs that escape what is in it.
+        yield from (name, *([line.strip()[:_MOST] for line in value.splitlines()] if isinstance(value, str) else ()))
+
+
+def _not_of_others(store: Store, facts: Iterable[str], evidence: Evidence) -> list[str]:
+    """Those of the facts that are found of no document that is kept, nor of another file in the log of runs."""
+    left = dict.fromkeys(facts)
+    own = {uri for each in evidence.versions for uri in (each.uri, each.source)}
+
+    def strike(*texts: str) -> None:
+        for fact in [fact for fact in left if any(fact in text for text in texts)]:
+            del left[fact]
+
+    for each in store.history() if left else ():
+        strike(each.uri, each.source, each.title, *map(str, (*each.metadata, *each.metadata.values())))
+        document = store.get_document(each.id, each.version) if left else None
+        if document is not None:
+            strike(document.text)
+    for run in store.runs(1000) if left else ():
+        strike(*(outcome.uri for outcome in run.outcomes if outcome.uri not in own))
+    return list(left)
+
+
+def _told_of_facts(evidence: Evidence, held: int) -> str:
+    if not evidence.facts:
+        return f"none is of {_LEAST_OF_ALL} bytes or more"
+    return f"in the same files{f'; {held} of other documents are not counted' if held else ''}"
 
 
 def _of_others(store: Store, marks: Iterable[bytes]) -> set[bytes]:
@@ -232,8 +288,16 @@ def _sentences(text: str) -> Iterator[str]:
             yield raw[:_MOST].decode("utf-8", "ignore")
 
 
+def _whole(text: str) -> Iterator[str]:
+    """A text without a sentence that is long enough, from its first word on."""
+    raw = text.strip().encode("utf-8", "replace")
+    if len(raw) >= _LEAST_OF_ALL:
+        yield raw[:_MOST].decode("utf-8", "ignore")
+
+
 def _files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.is_file())
+    """All below a folder but the note of who holds the index, with the command's own words: it goes at the end."""
+    return sorted(file for file in folder.rglob("*") if file.is_file() and file.name != "holder.json")
 
 
 def _bearable(folder: Path) -> int:

@@ -240,7 +240,7 @@ class _Rounds:
 
     def keep_on(self, waited: Iterator[bool]) -> None:
         """Sync at the first of `waited` and at every true one, and again after one that failed, until Ctrl-C."""
-        from pincite.errors import InputError, StoreBusyError, StoreError
+        from pincite.errors import PinciteError, StoreBusyError
 
         due = True
         try:
@@ -253,8 +253,8 @@ class _Rounds:
                 except StoreBusyError as error:
                     self._out.print(f"tried again later: {error}", style="yellow", markup=False)
                     due = True
-                except (InputError, StoreError) as error:
-                    # The disk may be away for a while, or the list be half written.
+                except (PinciteError, OSError) as error:
+                    # The disk may be away for a while, the list or the settings be half written, a model be busy.
                     self._out.print(f"not synced: {error}", style="red", markup=False)
                     due = True
         except KeyboardInterrupt:

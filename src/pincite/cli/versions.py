@@ -48,11 +48,11 @@ ValidFromOption = Annotated[
 ]
 
 
-def check_day(text: str | None, option: str) -> str | None:
-    """A day that an option gives. Raises InputError, before anything is opened."""
+def check_day(text: str | None, option: str, *, end: bool = False) -> str | None:
+    """A day that an option gives; see `validity.day`. Raises InputError, before anything is opened."""
     from pincite.validity import day
 
-    return None if text is None else day(text, option)
+    return None if text is None else day(text, option, end=end)
 
 
 def check_point(as_of: str | None, as_recorded: str | None) -> None:

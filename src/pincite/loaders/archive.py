@@ -18,12 +18,16 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import IO, Any
+from tarfile import HeaderError
+from typing import IO, TYPE_CHECKING, Any
 
 from pincite.errors import EncryptedError, LoadError, UnsupportedFormatError
 from pincite.loaders.parts import LIMIT, Budget, Loaders, Names, Part, depth_of, read_part, skipped
 from pincite.protocols import Source
 from pincite.types import Document, FileOutcome
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["ArchiveLoader"]
 
@@ -195,7 +199,12 @@ class _Meter(io.RawIOBase):
             if self._ahead:
                 part, self._ahead = (self._ahead, b"") if left < 0 else (self._ahead[:left], self._ahead[left:])
             else:
-                part = self._take(_STEP if left < 0 else min(left, _STEP))
+                try:
+                    part = self._take(_STEP if left < 0 else min(left, _STEP))
+                except _DAMAGE:
+                    if left < 0 or not parts:
+                        raise
+                    break  # what came before the damage is read; to go on meets it again
             if not part:
                 break
             parts.append(part)
@@ -234,7 +243,7 @@ def _is_tar(head: bytes, name: str) -> bool:
 
 
 def _tar(meter: _Meter) -> Iterator[_Member]:
-    with tarfile.open(fileobj=meter, mode="r|", errorlevel=0) as archive:
+    with tarfile.open(fileobj=meter, mode="r|", tarinfo=_Header, errorlevel=0) as archive:
         for info in archive:
             archive.members = []  # type: ignore[attr-defined]  # kept for going back, which a stream cannot
             if info.isdir():
@@ -253,6 +262,26 @@ def _tar(meter: _Meter) -> Iterator[_Member]:
             else:
                 content = archive.extractfile(info)
                 yield _Member(_plain(path), content.read() if content is not None else b"")
+        # What is packed is checked where it ends.
+        while meter.read(_STEP):
+            pass
+
+
+class _Header(tarfile.TarInfo):
+    """A header of which nothing is overlooked: the library takes a damaged or a missing one for the end."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile: tarfile.TarFile) -> Self:
+        first = tarfile.offset == 0  # of which the library has its own to say
+        try:
+            return super().fromtarfile(tarfile)
+        except HeaderError as error:
+            kind = type(error).__name__
+            ends = kind == "EOFHeaderError"
+            if first or (ends and tarfile.fileobj and tarfile.fileobj.read(512) == bytes(512)):
+                raise
+            what = "it ends early" if ends or kind == "EmptyHeaderError" else f"{error}, the rest is not read"
+            raise LoadError(f"the archive is damaged: {what}") from None
 
 
 def _zip(file: IO[bytes], budget: Budget) -> Iterator[_Member]:

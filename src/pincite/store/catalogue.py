@@ -240,12 +240,16 @@ class Catalogue:
         moment: str,
         sources: Sequence[StoredSource],
         retention: Retention,
+        *,
+        present: str = "",
     ) -> tuple[list[int], list[int]]:
         """Make staged versions current, end those they replace and those of removed documents, in one transaction.
 
+        All of it is recorded at `moment`. `present`, if it is another, is the time by the clock: days count by that.
         Returns the keys that became past, and those that retention does not keep and are retired.
         """
         past: list[int] = []
+        present = present or moment
         with self.transaction() as connection:
             for key in keys:
                 found = connection.execute(
@@ -264,19 +268,19 @@ class Catalogue:
                     "UPDATE versions SET state = 'current', added_at = ?, starts = ifnull(starts, ?) WHERE key = ?",
                     (
                         added_at or moment,
-                        _start(connection, document_id, json.loads(metadata), added_at or moment),
+                        _start(connection, document_id, json.loads(metadata), added_at or present),
                         key,
                     ),
                 )
             for document_id in removed:
-                past += _end(connection, document_id, moment, on or moment[:10])
+                past += _end(connection, document_id, moment, on or present[:10])
             connection.executemany(
                 "INSERT OR REPLACE INTO sources VALUES (?, ?, ?, ?)",
                 [(each.uri, each.content_hash, each.reading, each.recipe) for each in sources],
             )
             if removed:
                 connection.execute(_DROP_SOURCES)
-            retired = _not_kept(connection, past, moment, retention)
+            retired = _not_kept(connection, past, present, retention)
         return [key for key in past if key not in retired], sorted(retired)
 
     def retire(self, keys: Sequence[int]) -> list[int]:
@@ -294,15 +298,26 @@ class Catalogue:
     def purge(self, document_ids: Sequence[str], uris: Sequence[str]) -> None:
         """Retire every version of these documents, and what the log of runs and the list of sources say of them.
 
-        `purging` says that their text may still be in the files, until `purged` is called.
+        So are the names of metadata fields that no other document has, and what is told of other documents with one of
+        the addresses in it. `purging` says that their text may still be in the files, until `purged` is called.
         """
         with self.transaction() as connection:
             each_id, each_uri = [(each,) for each in document_ids], [(each,) for each in uris]
             connection.executemany("UPDATE versions SET state = 'retired' WHERE document_id = ?", each_id)
             connection.executemany("DELETE FROM outcomes WHERE document_id = ?", each_id)
             connection.executemany("DELETE FROM outcomes WHERE uri = ?", each_uri)
+            for column, nothing in (("detail", ""), ("warnings", "[]")):
+                connection.executemany(
+                    f"UPDATE outcomes SET {column} = '{nothing}' WHERE instr({column}, ?) OR instr({column}, ?)",
+                    [(uri, json.dumps(uri, ensure_ascii=False)[1:-1]) for uri in uris],
+                )
             connection.executemany("DELETE FROM sources WHERE uri = ?", each_uri)
             connection.execute(_DROP_SOURCES)
+            names: set[str] = set()
+            for (metadata,) in connection.execute("SELECT metadata FROM versions WHERE state != 'retired'"):
+                names.update(json.loads(metadata))
+            connection.execute("DELETE FROM fields")
+            connection.executemany("INSERT INTO fields VALUES (?)", [(name,) for name in names])
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('purging', '1')")
 
     def purging(self) -> bool:
@@ -314,11 +329,28 @@ class Catalogue:
         with self.transaction() as connection:
             connection.execute("DELETE FROM meta WHERE name = 'purging'")
 
-    def expire(self, moment: str, retention: Retention) -> list[int]:
-        """Retire the past versions that retention does not keep any longer, and return their keys."""
+    def last_moment(self) -> str:
+        """The latest at which a version was recorded or ended; empty where there is none."""
+        return str(self.rows("SELECT max(ifnull(max(added_at), ''), ifnull(max(ended_at), '')) FROM versions")[0][0])
+
+    def expire(self, moment: str, retention: Retention, *, all_rules: bool = True) -> list[int]:
+        """Retire the past versions that retention does not keep any longer, and return their keys.
+
+        Without `all_rules` only for their age, which takes no look at those that are kept.
+        """
+        if retention.versions is None or not all_rules:
+            return self._expire_by_age(retention.ended_until(moment))
         with self.transaction() as connection:
             past = [key for (key,) in connection.execute("SELECT key FROM versions WHERE state = 'past'")]
             return sorted(_not_kept(connection, past, moment, retention))
+
+    def _expire_by_age(self, until: str) -> list[int]:
+        old = "state = 'past' AND ended_at <= ?"
+        with self.transaction() as connection:
+            keys = [key for (key,) in connection.execute(f"SELECT key FROM versions WHERE {old}", (until,))]
+            if keys:
+                connection.execute(f"UPDATE versions SET state = 'retired' WHERE {old}", (until,))
+        return sorted(keys)
 
     def mark(self, keys: Sequence[int]) -> None:
         """Note that the points of these past versions are marked."""
@@ -473,7 +505,7 @@ class Catalogue:
             )
 
     def fields(self) -> frozenset[str]:
-        """Names of every metadata field a document ever had; what a filter may name."""
+        """Names of every metadata field a document ever had, purged ones aside; what a filter may name."""
         return frozenset(row[0] for row in self.rows("SELECT name FROM fields"))
 
     def integrity(self) -> list[str]:

@@ -14,8 +14,9 @@ are searched is in `search`, how the vector index is built and measured in `care
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,8 @@ from pincite.store.engine import any_key
 from pincite.store.exchange import Exchange
 from pincite.store.invariants import Broken, broken_invariants
 from pincite.store.locks import ProcessLock, ReadWriteLock
-from pincite.store.migrate import migrate, migrates
+from pincite.store.migrate import complete, migrate, migrates
+from pincite.store.moment import later
 from pincite.store.opening import begin_anew, lay_out, load_points
 from pincite.store.payload import (
     NO_POINT,
@@ -42,8 +44,10 @@ from pincite.store.payload import (
     read_passage,
     storable,
 )
+from pincite.store.placing import remove_unfinished
 from pincite.store.plan import Beam, IndexOptions, Retention
 from pincite.store.points import Points, unit_rows
+from pincite.store.room import check_room, check_room_to_open, has_room
 from pincite.store.runs import note_run, runs
 from pincite.store.visible import Visible
 from pincite.types import (
@@ -65,6 +69,9 @@ if TYPE_CHECKING:
     from pincite.protocols import IndexReport, Matrix, Recall, Rewrite, RunNote, StoreHeader
 
 __all__ = ["EdgeStore"]
+
+#: Seconds from one look for past versions that are too old to the next, of a store that stays open.
+_EXPIRE_AGAIN = 3600.0
 
 
 class EdgeStore:
@@ -91,10 +98,15 @@ class EdgeStore:
         self._staged: dict[int, Document] = {}
         self._staged_past: set[int] = set()
         self._written: dict[int, int] = {}  # ticket → the last ordinal written
+        self._last = catalogue.last_moment()  # the latest that was recorded
+        self._expired: float | None = (
+            None  # when, by the clock that is never set, it was last looked for what is too old
+        )
         self._visible = Visible(catalogue)
         self._index = VectorIndex(catalogue, self._points, self._visible, self._visibility, options or IndexOptions())
         self._exchange = Exchange(catalogue, self._points, self._visibility, self._index, self._header)
-        self._join()
+        if has_room(folder):
+            self._join()
         self._settle(self._visible)
 
     @staticmethod
@@ -167,7 +179,11 @@ class EdgeStore:
         catalogue: Catalogue | None = None
         shard: EdgeShard | None = None
         try:
+            check_room_to_open(folder)
             if header is not None and not cls.exists(folder):
+                check_room(folder)
+                with suppress(OSError):
+                    remove_unfinished(folder)
                 lay_out(folder, header, options.layout())
             catalogue = Catalogue(folder / "catalogue.sqlite")
             if catalogue.is_empty_file():
@@ -180,9 +196,12 @@ class EdgeStore:
             except IndexFormatError:
                 if not salvage or old:
                     raise
+                check_room(folder)
                 shard = begin_anew(folder, catalogue)
             if old:
+                check_room(folder)
                 migrate(catalogue, shard)
+            complete(catalogue)
             store = cls(folder, lock, catalogue, shard, options, retention)
             store._index.clear_strays()
             # Where there is no room for it now, the next opening tries again, and `check` says so.
@@ -224,6 +243,16 @@ class EdgeStore:
         """The number the next version of this document gets."""
         with self.reading():
             return self._catalogue.next_version(document_id)
+
+    def numbers(self) -> dict[str, int]:
+        """Document id → the last version number that was given; see `pincite.protocols.Store`."""
+        with self.reading():
+            return self._catalogue.numbers()
+
+    def keep_numbers(self, numbers: Mapping[str, int]) -> None:
+        """See to it that none of these version numbers is given again; see `pincite.protocols.Store`."""
+        with self._changing():
+            self._catalogue.keep_numbers(numbers)
 
     def stage(
         self,
@@ -277,6 +306,7 @@ class EdgeStore:
         if not chunks:
             return
         units = unit_rows(vectors, self._points.dimension)
+        check_room(self.folder)
         with self._changing():
             document = self._staged.get(ticket)
             if document is None:
@@ -308,12 +338,17 @@ class EdgeStore:
         sources: Sequence[StoredSource] = (),
     ) -> list[StoredDocument]:
         """Make staged versions current at one moment; see `pincite.protocols.Store`."""
+        check_room(self.folder)
         with self._changing():
             # The points are on disk before the catalogue says that they count.
             self._points.flush()
             with self._visibility.write():
                 try:
-                    past, retired = self._catalogue.commit(tickets, remove, on, now(), sources, self._retention)
+                    present = now()
+                    self._last = moment = later(present, self._last)
+                    past, retired = self._catalogue.commit(
+                        tickets, remove, on, moment, sources, self._retention, present=present
+                    )
                     committed = [(ticket, self._staged.pop(ticket)) for ticket in tickets]
                     self._visible.replace(committed, past, retired)
                 except BaseException:
@@ -321,9 +356,10 @@ class EdgeStore:
                     self._visible.reload()
                     raise
             self._settle(self._visible)
-            if self._retention.days is not None:
-                self.expire()
-            return self._catalogue.listed_versions([ticket for ticket, _ in committed])
+            self._expire_now_and_then()
+            listed = self._catalogue.listed_versions([ticket for ticket, _ in committed])
+            self._last = max([self._last, *(moment for each in listed for moment in (each.added_at, each.ended_at))])
+            return listed
 
     def discard(self, tickets: Sequence[int]) -> None:
         """Forget staged versions. What is committed stays."""
@@ -369,14 +405,27 @@ class EdgeStore:
 
     def expire(self) -> int:
         """Delete the past versions that retention keeps no longer. How many."""
+        return self._expire(all_rules=True)
+
+    def _expire(self, *, all_rules: bool) -> int:
         with self._changing():
             with self._visibility.write():
                 try:
-                    retired = self._catalogue.expire(now(), self._retention)
-                finally:
+                    retired = self._catalogue.expire(now(), self._retention, all_rules=all_rules)
+                    self._visible.replace([], [], retired)
+                except BaseException:
                     self._visible.reload()
+                    raise
             self._settle(self._visible)
             return len(retired)
+
+    def _expire_now_and_then(self) -> None:
+        """A version grows too old without any change of its document: look for such, and not at every commit."""
+        if self._retention.days is None:
+            return
+        if self._expired is None or time.monotonic() - self._expired >= _EXPIRE_AGAIN:
+            self._expire(all_rules=False)
+            self._expired = time.monotonic()
 
     def _settle(self, visible: Visible | None = None) -> None:
         """Bring the points to what the catalogue says: delete those of retired versions, mark those of past ones.
@@ -387,6 +436,8 @@ class EdgeStore:
         to_delete = [key for key in to_delete if key not in self._staged]
         if not to_delete and not to_mark:
             return
+        if not has_room(self.folder):
+            return  # they stay hidden, and the next time finds them
         self._points.delete(to_delete)
         self._points.mark(to_mark)
         self._points.flush()
@@ -592,6 +643,10 @@ class EdgeStore:
             self._exchange.copy_anew()
             self._catalogue.vacuum()
             if self._catalogue.purging():
+                try:
+                    remove_unfinished(self.folder)  # nobody makes one now: it would hold this one
+                except OSError as error:
+                    raise StoreError(f"{self.folder} holds what was cut off and cannot go: {error}") from error
                 self._catalogue.purged()
 
     def measure_recall(self, queries: int = 200, seed: int = 0) -> Recall | None:

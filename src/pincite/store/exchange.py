@@ -15,6 +15,7 @@ from pincite.store.building import optimize_apart, optimize_folder
 from pincite.store.engine import copy_shard, create_shard, load_shard
 from pincite.store.plan import UNMEASURED, IndexState, Layout
 from pincite.store.points import Points, next_points
+from pincite.store.room import RESERVE, check_room, size_on_disk
 
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
@@ -91,6 +92,7 @@ class Exchange:
     def settle(self) -> bool:
         """Merge segments and finish what the layout asks for: where it takes long, in a copy and by another process."""
         if self._points.count <= APART_FROM:
+            self._check_room(1)
             return self._points.optimize()
         index = self._index
         state, layout = index.state_without_codes(), index.state.layout
@@ -112,6 +114,8 @@ class Exchange:
 
         Unless it is `needed`, a copy in which there was nothing to do is dropped. True if it took their place.
         """
+        # To merge segments is to copy them once more.
+        self._check_room(1 if optimize is None else 2)
         points = self._points
         new = next_points(self._folder)
         fresh: EdgeShard | None = None
@@ -137,6 +141,9 @@ class Exchange:
             if isinstance(error, OSError):
                 raise StoreError(f"the index {self._folder} cannot be built anew: {error}") from error
             raise
+
+    def _check_room(self, copies: int) -> None:
+        check_room(self._folder, RESERVE + copies * size_on_disk(self._folder / self._catalogue.points()))
 
     def _reopen(self, fresh: EdgeShard | None) -> None:
         """After an exchange that failed: whatever the catalogue says stands."""

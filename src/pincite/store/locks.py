@@ -109,17 +109,21 @@ class ReadWriteLock:
     def write(self) -> Iterator[None]:
         """Hold off readers. Raises StoreError in a thread that reads."""
         self.refuse_reader()
-        with self._condition:
-            self._waiting += 1
-            try:
-                while self._writing or self._readers:
-                    self._condition.wait()
-            finally:
-                self._waiting -= 1
-            self._writing = True
+        entered = False
         try:
+            with self._condition:
+                self._waiting += 1
+                try:
+                    while self._writing or self._readers:
+                        self._condition.wait()
+                    self._writing = entered = True
+                finally:
+                    self._waiting -= 1
+                    # Cut off while it waited, it leaves readers behind that waited for it alone.
+                    self._condition.notify_all()
             yield
         finally:
-            with self._condition:
-                self._writing = False
-                self._condition.notify_all()
+            if entered:
+                with self._condition:
+                    self._writing = False
+                    self._condition.notify_all()

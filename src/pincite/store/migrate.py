@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from pincite.errors import StoreError
 from pincite.store.catalogue import Catalogue
 from pincite.store.engine import create_past_index
 from pincite.store.schema import FORMAT, SCHEMA
@@ -11,7 +13,7 @@ from pincite.store.schema import FORMAT, SCHEMA
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-__all__ = ["migrate", "migrates"]
+__all__ = ["complete", "migrate", "migrates"]
 
 
 def migrates(catalogue: Catalogue) -> bool:
@@ -47,3 +49,13 @@ def migrate(catalogue: Catalogue, shard: EdgeShard) -> None:
             "INSERT INTO sources SELECT uri, content_hash, '', recipe FROM versions WHERE state = 'current'"
         )
         connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
+
+
+def complete(catalogue: Catalogue) -> None:
+    """Add what a catalogue of this format lacks that was made before there was such a thing: it only saves time.
+
+    Where it cannot be written, the next opening tries again.
+    """
+    if not catalogue.rows("SELECT 1 FROM sqlite_master WHERE name = 'by_end'"):
+        with suppress(StoreError), catalogue.transaction() as connection:
+            connection.execute(SCHEMA["by_end"])

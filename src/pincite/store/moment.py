@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pincite.store.catalogue import Catalogue
     from pincite.types import PointInTime
 
-__all__ = ["Span", "keys_at", "visible_at"]
+__all__ = ["Span", "keys_at", "later", "visible_at"]
 
 
 class Span(NamedTuple):
@@ -24,6 +25,21 @@ class Span(NamedTuple):
     valid_to: str
     removed_on: str
     content_hash: str = ""
+
+
+def later(present: str, last: str) -> str:
+    """The moment of a commit: the present one, or the millisecond after the `last` that was recorded, if that is ahead.
+
+    A clock may be set back: what is recorded is in the order of the commits all the same. Moments are ISO 8601 in UTC;
+    a `last` one that cannot be read, or that nothing comes after, counts for none.
+    """
+    if last <= present:
+        return present
+    try:
+        following = datetime.fromisoformat(last) + timedelta(milliseconds=1)
+    except (ValueError, OverflowError):
+        return present
+    return max(present, following.isoformat(timespec="milliseconds"))
 
 
 def keys_at(catalogue: Catalogue, at: PointInTime) -> frozenset[int]:

@@ -63,9 +63,17 @@ class Retention:
         """
         if self.versions is not None and later >= self.versions:
             return False
+        return ended_at > self.ended_until(moment)
+
+    def ended_until(self, moment: str) -> str:
+        """At `moment` none is kept that ended until then; empty: whenever they ended. Times as for `keeps`."""
         if self.days is None:
-            return True
-        return datetime.fromisoformat(ended_at) > datetime.fromisoformat(moment) - timedelta(days=self.days)
+            return ""
+        try:
+            until = datetime.fromisoformat(moment) - timedelta(days=self.days)
+        except OverflowError:  # longer ago than the calendar reaches
+            return ""
+        return until.isoformat(timespec="milliseconds")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ CREATE TABLE versions (
     "one_current": "CREATE UNIQUE INDEX one_current ON versions (document_id) WHERE state = 'current'",
     "by_uri": "CREATE INDEX by_uri ON versions (uri) WHERE state = 'current'",
     "by_source": "CREATE INDEX by_source ON versions (source) WHERE state = 'current'",
+    # Which past versions are too old is asked again and again, and of many it is few.
+    "by_end": "CREATE INDEX by_end ON versions (ended_at) WHERE state = 'past'",
     "unsettled": f"CREATE INDEX unsettled ON versions (state) WHERE {UNSETTLED}",
     # The last number given to each document, kept after a removal: an old citation can never come to mean another text.
     "numbers": "CREATE TABLE numbers (document_id TEXT PRIMARY KEY, last INTEGER NOT NULL) WITHOUT ROWID",

@@ -248,6 +248,67 @@ def test_every_truncation_ends_in_documents_or_an_error(name: str, data: bytes) 
         assert all(isinstance(each, (Document, FileOutcome)) for each in found)
 
 
+MANY = {"a.txt": b"first." * 100, "b.txt": b"second", "c.txt": b"third"}
+
+
+def damage_of(found: list[Document | FileOutcome], name: str) -> str:
+    """What the last outcome says, if it is of the archive itself."""
+    last = found[-1]
+    assert isinstance(last, FileOutcome)
+    assert (last.uri, last.status, last.reason) == (f"/{name}", "skipped", "unreadable")
+    return last.detail
+
+
+def test_a_tar_that_ends_early_is_told_wherever_it_is_cut() -> None:
+    data = make_tar(MANY)
+    ends = {2 * 512 + 512: 1, 2 * 512 + 512 + 1024: 2, 2 * 512 + 512 + 2048: 3, 2 * 512 + 512 + 2048 + 512: 3}
+    for length, read in ends.items():
+        found = unpack(data[:length], "x.tar")
+        assert summary(found[:-1]) == [(f"/x.tar#{name}", text.decode()) for name, text in list(MANY.items())[:read]]
+        assert "ends early" in damage_of(found, "x.tar")
+    for length in range(1600, max(ends), 100):
+        assert damage_of(unpack(data[:length], "x.tar"), "x.tar")
+    # The end mark is all that is needed: the rest fills a record of a tape.
+    assert len(unpack(data[: max(ends) + 512], "x.tar")) == 3
+
+
+def test_one_wrong_byte_in_a_header_or_the_end_mark_is_told() -> None:
+    data = make_tar(MANY)
+    whole = summary(unpack(data, "x.tar"))
+    second, mark = 1536, 1536 + 2048
+    for place in [*range(second, second + 512, 7), *range(mark, mark + 1024, 31)]:
+        changed = bytearray(data)
+        changed[place] ^= 1
+        found = unpack(bytes(changed), "x.tar")
+        # Within the number that is the check itself a byte may mean the same.
+        if second + 148 <= place < second + 156 and summary(found) == whole:
+            continue
+        assert damage_of(found, "x.tar"), place
+        assert summary(found[:-1]) == whole[: 1 if place < mark else 3]
+
+
+@pytest.mark.parametrize("mode", ["w:gz", "w:bz2", "w:xz"])
+def test_a_packed_tar_that_ends_early_is_told(mode: str) -> None:
+    data = make_tar({f"{n}.txt": bytes(range(97, 123)) * n for n in range(1, 40)}, mode)
+    name = f"x.tar.{mode[2:]}"
+    assert len(unpack(data, name)) == 39
+    # The last bytes only say that it has ended, and the sum of what came before.
+    for cut in (1, 4, 8):
+        found = unpack(data[:-cut], name)
+        assert damage_of(found, name)
+        if mode == "w:gz":
+            assert len(found) == 40
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_packed_file_that_ends_early_is_not_read(pack: Callable[[bytes], bytes]) -> None:
+    data = pack(b"".join(b"line %d\n" % n for n in range(1000)))
+    suffix = {gzip.compress: ".gz", bz2.compress: ".bz2", lzma.compress: ".xz"}[pack]
+    for cut in (1, 4, 8, len(data) // 2):
+        with pytest.raises(LoadError, match="damaged"):
+            unpack(data[:-cut], f"notes.txt{suffix}")
+
+
 def test_what_is_no_archive() -> None:
     with pytest.raises(UnsupportedFormatError):
         unpack(b"words", "x.zip")

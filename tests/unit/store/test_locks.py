@@ -213,3 +213,37 @@ def test_a_reader_cannot_write_and_nothing_is_stuck_after_it_tried() -> None:
         _ = 1 / 0
     with lock.write():
         pass
+
+
+def test_a_writer_cut_off_while_it_waits_leaves_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    lock = ReadWriteLock()
+    order: list[str] = []
+    wait = lock._condition.wait
+    cut = threading.Event()
+
+    def cut_off(timeout: float | None = None) -> bool:
+        if threading.current_thread() is not writer:
+            return wait(timeout)
+        while not cut.is_set():
+            wait(0.01)
+        raise KeyboardInterrupt
+
+    def write() -> None:
+        with pytest.raises(KeyboardInterrupt), lock.write():
+            order.append("write")
+
+    monkeypatch.setattr(lock._condition, "wait", cut_off)
+    with lock.read():
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        time.sleep(0.05)
+        late = started(lambda: read_once(lock, order))
+        time.sleep(0.05)
+        assert order == []
+        cut.set()
+        writer.join(5)
+        # The reader that was there still reads: nobody else wakes the late one.
+        late.join(5)
+    assert order == ["late"]
+    with lock.write():
+        pass

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from version_helpers import ALL, ENCODER, Archive, make_archive
 
-from pincite.errors import StoreError
+from pincite.errors import InputError, StoreError
 from pincite.loaders.ids import document_id
 from pincite.store import exchange
 from pincite.store.catalogue import Catalogue
+from pincite.store.copies import copies
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions, Kind
 from pincite.types import AddReport, FileOutcome, PointInTime, StoredSource
@@ -111,6 +112,50 @@ def test_the_same_text_in_another_document_stays(archive: Archive) -> None:
     archive.store.purge([A])
     assert archive.words("treasure") == [SECRETS[0]]
     assert [trace.partition(" in ")[0] for trace in traces(archive.folder) if "two" in trace or "gold" in trace] == []
+
+
+def test_what_is_said_of_it_elsewhere_goes_too(archive: Archive) -> None:
+    archive.put("kept words", "toy:b", year=1990)
+    archive.put(SECRETS[0], "toy:secret-name", year=1990, nightingale_budget=12)
+    moved = FileOutcome("toy:b", "moved", document_id("toy:b"), 1, detail="from toy:secret-name")
+    warned = FileOutcome("toy:c", "skipped", reason="damaged", detail="no text", warnings=("as toy:secret-name",))
+    archive.store.note_run("sync", AddReport((moved, warned), 0.1))
+    archive.store.purge([A])
+    assert traces(archive.folder) == []
+    assert all(b"nightingale" not in file.read_bytes() for file in archive.folder.rglob("*") if file.is_file())
+    (run,) = archive.store.runs()
+    assert [(each.uri, each.detail, each.warnings) for each in run.outcomes] == [
+        ("toy:b", "", ()),
+        ("toy:c", "no text", ()),
+    ]
+    assert [hit.rank for hit in archive.store.search_lexical("kept", 9, {"year": 1990})] == [1]
+    with pytest.raises(InputError, match="nightingale"):
+        archive.store.search_lexical("kept", 9, {"nightingale_budget": 12})
+
+
+@pytest.mark.parametrize("name", ["reindex", "importing"])
+def test_an_index_that_was_being_made_goes_too(archive: Archive, name: str) -> None:
+    fill(archive)
+    with EdgeStore.create(archive.folder / name, toy_header(ENCODER), retention=ALL) as left:
+        Archive(archive.folder / name, left).put(SECRETS[0], "toy:secret-name")
+    archive.store.remove(document_id("toy:b"))
+    assert (archive.folder / name).is_dir()
+    archive.store.purge([A])
+    assert traces(archive.folder) == []
+
+
+def test_copies_are_removed_documents_and_named_ones(archive: Archive) -> None:
+    for uri in ("toy:first", "toy:second", "toy:copy"):
+        archive.put("the same words", uri)
+    archive.put("earlier words", "toy:far")
+    archive.put("earlier words", "toy:first")
+    archive.store.remove(document_id("toy:first"))
+    archive.store.remove(document_id("toy:far"))
+    found = copies(archive.store.history(), document_id("toy:second"))
+    assert [(each.uri, each.version) for each in found.removed] == [("toy:first", 1), ("toy:first", 2)]
+    # What has bytes only of what is purged with it is named and stays.
+    assert [each.uri for each in found.held] == ["toy:copy", "toy:far"]
+    assert copies(archive.store.history(), document_id("toy:nothing")) == ((), ())
 
 
 def test_cut_off_it_is_finished_at_the_next_opening(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:

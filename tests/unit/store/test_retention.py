@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from version_helpers import ALL, Archive, digest, make_archive
 
 from pincite.loaders.ids import document_id
+from pincite.store.moment import later
 from pincite.store.plan import Retention
 from pincite.types import PointInTime
 
@@ -75,6 +76,82 @@ def test_days_since_it_ended(archive: Archive) -> None:
     archive.put("three")
     assert versions(archive) == [2, 3]
     assert archive.store.check() == []
+
+
+@pytest.mark.parametrize("kept", [None, 5])
+def test_what_is_too_old_goes_with_a_commit_of_another_once_an_hour(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch, kept: int | None
+) -> None:
+    retention = Retention(kept, days=10)
+    ticks = [0.0]
+    monkeypatch.setattr("pincite.store.edge.time.monotonic", lambda: ticks[0])
+    archive.put("one")
+    archive.put("two")
+    archive.reopen(retention)
+    archive.put("first of the store", "toy:b")
+    archive.clock = "2024-03-01T12:00:00.000+00:00"
+    ticks[0] += 3599
+    archive.put("within the hour", "toy:b")
+    assert versions(archive) == [1, 2]
+    ticks[0] += 2
+    archive.put("after it", "toy:b")
+    assert versions(archive) == [2]
+    assert archive.store.check() == []
+    archive.store.remove(A)
+    archive.clock = "2024-06-01T12:00:00.000+00:00"
+    archive.reopen()
+    assert versions(archive) == [2]
+    archive.put("first of the store again", "toy:b")
+    assert versions(archive) == []
+
+
+def test_age_is_asked_of_an_index_also_in_one_made_before_there_was_one(archive: Archive) -> None:
+    archive.put("one")
+    with archive.store._catalogue.transaction() as connection:
+        connection.execute("DROP INDEX by_end")
+    archive.reopen(Retention(None, days=10))
+    query = "SELECT key FROM versions WHERE state = 'past' AND ended_at <= '2024'"
+    plan = archive.store._catalogue.rows(f"EXPLAIN QUERY PLAN {query}")
+    assert "by_end" in str(plan)
+
+
+def test_days_without_number_keep_all(archive: Archive) -> None:
+    archive.reopen(Retention(None, days=1e12))
+    archive.put("one")
+    archive.put("two")
+    assert archive.store.expire() == 0
+    assert versions(archive) == [1, 2]
+
+
+def test_a_clock_that_is_set_back_changes_neither_order_nor_days(archive: Archive) -> None:
+    archive.clock = "2024-05-01T12:00:00.000+00:00"
+    archive.put("one")
+    archive.clock = "2024-01-01T12:00:00.000+00:00"
+    archive.put("two")
+    archive.reopen()
+    archive.put("three")
+    rows = archive.store.history(A)
+    assert [each.added_at for each in rows] == [f"2024-05-01T12:00:00.00{n}+00:00" for n in range(3)]
+    assert [each.ended_at for each in rows] == [*[each.added_at for each in rows[1:]], ""]
+    for each, text in zip(rows, ("one", "two", "three"), strict=True):
+        found = archive.store.get_document(A, each.version)
+        assert found is not None
+        assert found.text == text
+        at = PointInTime(recorded=each.added_at)
+        assert archive.words("one two three", at) == [text]
+    # From which day it is in force the clock says, not the order of the record.
+    assert [each.starts for each in rows] == ["", "2024-01-01", "2024-01-01"]
+    archive.clock = "2024-06-01T12:00:00.000+00:00"
+    archive.put("four")
+    assert archive.store.history(A)[-1].added_at == archive.clock
+
+
+def test_what_follows_a_moment() -> None:
+    now = "2024-01-01T00:00:00.000+00:00"
+    assert later(now, "") == later(now, now) == now
+    assert later(now, "2025-12-31T23:59:59.999+00:00") == "2026-01-01T00:00:00.000+00:00"
+    for useless in ("9999-12-31T23:59:59.999+00:00", "tomorrow"):
+        assert later(now, useless) == now
 
 
 def test_a_change_of_one_document_expires_nothing_of_another(archive: Archive) -> None:
