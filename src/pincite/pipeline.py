@@ -220,7 +220,7 @@ class Pipeline:
             found = self.resolve(document)
             known = self.store.find_source(found.source)
             # A file that holds more than this is read again by the next `sync`, as one that holds this alone is.
-            again = [] if known is None else [replace(known, reading="removed")]
+            again = [] if known is None else [replace(known, reading=_reads_again("removed", known))]
             self.store.commit([], remove=[found.id], on=day(on, "on") if on else "", sources=again)
             gone = FileOutcome(found.uri, "removed", found.id, found.version)
             self.store.note_run("remove", AddReport((gone,), 0.0))
@@ -275,7 +275,8 @@ class Pipeline:
             )
             batch.put(document_again, chunks, outcome, source=found.source)
             # `sync` shall see that this is not what the file says.
-            batch.end_source(StoredSource(found.source, old.content_hash, "restored", self.options.recipe))
+            reading = _reads_again("restored", self.store.find_source(found.source))
+            batch.end_source(StoredSource(found.source, old.content_hash, reading, self.options.recipe))
             batch.flush()
         except BaseException:
             batch.abandon()
@@ -513,3 +514,9 @@ class Pipeline:
             self.reranker.close()
         self.reader.close()
         self.store.close()
+
+
+def _reads_again(why: str, known: StoredSource | None) -> str:
+    """A way of reading that no source is read by, with the lists that name it; see `pincite.web_sources`."""
+    lists = "" if known is None else known.reading[len(known.reading.partition("\n")[0]) :]
+    return f"{why}{lists}"

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pincite.cli.versions import in_force, told_spans, told_version
+from pincite.adding import Given
+from pincite.cli.versions import check_day, in_force, told_spans, told_version
 from pincite.errors import InputError
 from pincite.store.moment import Span, visible_at
 from pincite.types import PointInTime, StoredDocument
@@ -44,6 +45,14 @@ def test_a_year_or_month_ends_with_its_last_day() -> None:
             day(text, "x", end=True)
     # One year, and one month, is a time in which something can be in force.
     assert with_days({"valid_from": "1990", "valid_to": "1990"})[1] == ()
+
+
+def test_a_last_day_that_is_given_is_the_end_too() -> None:
+    given = Given.checked({"valid_to": "1990"}, "1976", "1976-12")
+    assert (given.valid_from, given.valid_to) == ("1976-01-01", "1976-12-31")
+    assert given.metadata["valid_to"] == "1990-12-31"
+    assert check_day("1990", "--valid-to", end=True) == "1990-12-31"
+    assert check_day("1990", "--valid-from") == "1990-01-01"
 
 
 @pytest.mark.parametrize("text", ["", "1976-13", "1976-02-30", "18.12.1976", "76-1-1", "1976-12-18T00:00", "today"])
