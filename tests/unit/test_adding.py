@@ -183,8 +183,8 @@ def test_a_member_that_is_gone_goes_with_the_commit_that_brings_the_others(
     seen = []
     real = Catalogue.commit
 
-    def commit(*args: object) -> object:
-        done = real(*args)  # type: ignore[arg-type]
+    def commit(*args: object, **more: object) -> object:
+        done = real(*args, **more)  # type: ignore[arg-type]
         catalogue = args[0]
         assert isinstance(catalogue, Catalogue)
         seen.append(sorted(Path(each.uri).name for each in catalogue.listed()))
@@ -277,7 +277,7 @@ def test_days_given_win_over_the_files_own_and_wrong_ones_are_refused(library: L
     assert library.pipeline.documents() == []
     library.pipeline.add(path, metadata={"valid_from": "2001-01-01"}, valid_from="2002-02-02", valid_to="2003")
     (stored,) = library.pipeline.documents()
-    assert (stored.starts, stored.valid_to) == ("2002-02-02", "2003-01-01")
-    assert library.found("text", as_of="2003-01-01") == ["some text"]
-    assert library.found("text", as_of="2003-01-02") == []
+    assert (stored.starts, stored.valid_to) == ("2002-02-02", "2003-12-31"), "a year ends on its last day"
+    assert library.found("text", as_of="2003-12-31") == ["some text"]
+    assert library.found("text", as_of="2004-01-01") == []
     assert library.found("text") == ["some text"], "the days are asked for by who names a day"
