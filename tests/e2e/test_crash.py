@@ -248,8 +248,8 @@ def test_interrupted_just_after_it_became_true(index: Path, change: str, monkeyp
     """Ctrl-C after the database has it and before the caller hears of it: what is shown follows the database."""
     real = Catalogue.commit
 
-    def interrupted(*args: Any) -> None:
-        real(*args)
+    def interrupted(*args: Any, **more: Any) -> None:
+        real(*args, **more)
         raise KeyboardInterrupt
 
     with EdgeStore.open(index) as store:
