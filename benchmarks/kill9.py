@@ -50,6 +50,7 @@ from pincite.pipeline import Options, Pipeline
 from pincite.protocols import EncoderIdentity, StoreHeader
 from pincite.store import exchange, opening
 from pincite.store.catalogue import Catalogue
+from pincite.store.copies import copies
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions, Retention
 from pincite.types import PointInTime, StoredDocument
@@ -254,7 +255,9 @@ def _any_change(
         notebook.note(doing="remove", target={name: None})
         return lambda: pipeline.remove(current.id)
     if did == "purge" and history:
-        notebook.note(doing="purge", target={name: None}, purged=name)
+        moved = copies(pipeline.store.history(), history[0].id).removed
+        wiped = sorted({name} | {Path(each.uri).name for each in moved})
+        notebook.note(doing="purge", target={name: None}, purged=wiped)
         return lambda: pipeline.purge(history[0].id)
     if did == "restore" and (past := [each for each in history if not each.current]):
         old = rng.choice(past)
@@ -526,11 +529,11 @@ class Judge:
             found.changes += line["did"] == "it"
             expected.update(doing.get("target", {}))
             if "purged" in doing:
-                wiped.add(doing["purged"])
+                wiped |= set(doing["purged"])
             doing = {}
         found.cut = doing.get("doing", "between")
         if "purged" in doing:
-            wiped.add(doing["purged"])
+            wiped |= set(doing["purged"])
         here = {content_of(path.read_text()) for path in (self.place / "files").glob("*")}
         self.purged -= here
         purged = rng.sample(sorted(self.purged), min(20, len(self.purged)))

@@ -145,16 +145,17 @@ def test_an_index_that_was_being_made_goes_too(archive: Archive, name: str) -> N
 
 
 def test_copies_are_removed_documents_and_named_ones(archive: Archive) -> None:
-    for uri in ("toy:first", "toy:second", "toy:copy"):
-        archive.put("the same words", uri)
     archive.put("earlier words", "toy:far")
     archive.put("earlier words", "toy:first")
-    archive.store.remove(document_id("toy:first"))
-    archive.store.remove(document_id("toy:far"))
+    for uri in ("toy:first", "toy:second", "toy:copy", "toy:once"):
+        archive.put("the same words", uri)
+    archive.put("other words", "toy:once")
+    for uri in ("toy:first", "toy:far", "toy:once"):
+        archive.store.remove(document_id(uri))
     found = copies(archive.store.history(), document_id("toy:second"))
     assert [(each.uri, each.version) for each in found.removed] == [("toy:first", 1), ("toy:first", 2)]
-    # What has bytes only of what is purged with it is named and stays.
-    assert [each.uri for each in found.held] == ["toy:copy", "toy:far"]
+    # What has bytes only of what is purged with it, or had them once, is named and stays.
+    assert [each.uri for each in found.held] == ["toy:copy", "toy:far", "toy:once"]
     assert copies(archive.store.history(), document_id("toy:nothing")) == ((), ())
 
 
