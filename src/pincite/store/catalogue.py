@@ -491,6 +491,12 @@ class Catalogue:
             last = some[-1][1]
             yield [(digest, point) for digest, point in some]
 
+    def encodings_of(self, key: int) -> set[bytes]:
+        """The digests of what a version's vectors were made of."""
+        first, after = key << ORDINAL_BITS, key + 1 << ORDINAL_BITS
+        rows = self.rows("SELECT digest FROM encodings WHERE point >= ? AND point < ?", (first, after))
+        return {digest for (digest,) in rows}
+
     def forget_encodings(self, digests: Sequence[bytes]) -> None:
         """Know no longer which point has the vector of these texts."""
         with self.transaction() as connection:

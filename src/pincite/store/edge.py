@@ -676,7 +676,8 @@ class EdgeStore:
         """Mend what `check` finds wrong of the points, from the text in the catalogue; what was mended, in words.
 
         The points of a version are written anew where they are not as they must be, while readers wait; see
-        `pincite.protocols.Store`. A damaged catalogue cannot be mended.
+        `pincite.protocols.Store`. Where chunks and text differ, that is done only if what comes of the text has the
+        digests that were recorded: else the text is what is damaged, it stays as it is, and `check` goes on saying so.
         """
         with self._changing():
             with self.reading():
@@ -685,12 +686,17 @@ class EdgeStore:
                 {each.key for each in broken if each.key is not None and not self._visible.version_of(each.key)}
             )
             self._points.delete(strays)
+            disputed = {each.key for each in broken if each.text}
+            left: set[int | None] = set()
             for key in sorted({each.key for each in broken if each.key is not None} - set(strays)):
                 document_id, version = self._visible.version_of(key) or ("", 0)
                 document = self._catalogue.document(document_id, version)
                 if document is None:
                     continue
                 chunks, contexts, vectors, digests = rewrite(document)
+                if key in disputed and self._catalogue.encodings_of(key) != set(digests):
+                    left.add(key)
+                    continue
                 with self._visibility.write():
                     # Until it is whole a crash leaves what `check` finds again.
                     self._catalogue.rewrite(key, recipe)
@@ -709,7 +715,7 @@ class EdgeStore:
                 self._catalogue.set_index(self._index.state_without_codes().dump())
                 with self._visibility.write():
                     self._index.reload()
-            return [each.told for each in broken]
+            return [each.told for each in broken if each.key is None or each.key not in left]
 
     def close(self) -> None:
         """Release the store, once the reads that are running have ended. Idempotent."""

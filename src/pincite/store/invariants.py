@@ -33,6 +33,7 @@ class Broken(NamedTuple):
         None  #: the version whose points are to be written anew, or deleted where there is no such version
     )
     encodings: tuple[bytes, ...] = ()  #: digests that the catalogue must forget
+    text: bool = False  #: chunk and document say different things: either may be the damaged one
 
 
 def broken_invariants(
@@ -76,7 +77,8 @@ def _points(catalogue: Catalogue, points: Points, visible: Visible) -> Iterator[
             document = catalogue.document(*(visible.version_of(key) or ("", 0)))
             texts[key] = document.text if document else ""
         if texts[key][chunk.start : chunk.end] != chunk.text:
-            yield Broken(f"chunk {chunk.id} is not the text of its span {chunk.start}-{chunk.end}", key)
+            told = f"chunk {chunk.id} is not the text of its span {chunk.start}-{chunk.end}"
+            yield Broken(told, key, text=True)
         if (payload.get(PAST) == 1) != (key in visible.past):
             state = "past" if key in visible.past else "current"
             yield Broken(f"chunk {chunk.id} is {state} and its point is not marked so", key)

@@ -100,6 +100,19 @@ def test_damage_is_found_and_mended(store: EdgeStore, damage: Callable[[EdgeStor
         assert state(store) == before
 
 
+def test_a_text_that_was_damaged_is_not_taken_for_the_right_one(store: EdgeStore) -> None:
+    with store:
+        with store._catalogue.transaction() as connection:
+            connection.execute("UPDATE versions SET text = replace(text, '60 bar', '90 bar')")
+        found = store.check()
+        assert len(found) == 1
+        assert "is not the text of its span" in found[0]
+        assert store.repair(rewrite) == []
+        assert store.check() == found
+        texts = [each.chunk.text for each in store.passages(store.search_lexical("opens", 9))]
+        assert texts == ["The valve opens at 60 bar."]
+
+
 def test_points_that_cannot_be_opened_are_made_anew_of_the_catalogue(store: EdgeStore, tmp_path: Path) -> None:
     with store:
         before = state(store)
