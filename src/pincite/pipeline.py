@@ -246,15 +246,16 @@ class Pipeline:
         """Every version of a document that is kept, oldest first; also of a removed one. Named as for `resolve`."""
         return self.store.history(self.resolve(document, removed=True).id)
 
-    def restore(self, document: str | Path, version: int) -> StoredDocument:
+    def restore(self, document: str | Path, version: int, *, valid_from: str | None = None) -> StoredDocument:
         """Make the text of an earlier version current again, as a new version. Nothing is encoded that was before.
 
-        Raises InputError if that version is not kept, or is the current one.
+        It is in force from the day `valid_from`, ISO 8601; from today unless that is given. Raises InputError if that
+        version is not kept, or is the current one.
         """
         with self.store.writing():
-            return self._restore(document, version)
+            return self._restore(document, version, day(valid_from, "valid_from") if valid_from else "")
 
-    def _restore(self, document: str | Path, version: int) -> StoredDocument:
+    def _restore(self, document: str | Path, version: int, first: str) -> StoredDocument:
         found = self.resolve(document, removed=True)
         old = self.store.get_document(found.id, version)
         if old is None:
@@ -265,6 +266,8 @@ class Pipeline:
             raise InputError(f"version {version} of {found.uri} is the current one")
         # From when it is in force again is not what it said of itself then.
         metadata = {name: value for name, value in old.metadata.items() if name not in VALIDITY_FIELDS}
+        if first:
+            metadata["valid_from"] = first
         document_again = replace(old, version=self.store.next_version(old.id), metadata=metadata)
         outcomes: list[FileOutcome] = []
         batch = Batch(self.store, self.encoder, self.options.recipe, AddListener(), outcomes)
@@ -297,7 +300,10 @@ class Pipeline:
         with self.store.writing():
             found = self.resolve(document, removed=True)
             others = copies(self.store.history(), found.id).removed
-            self.store.purge(list(dict.fromkeys([found.id, *(each.id for each in others)])))
+            ids = list(dict.fromkeys([found.id, *(each.id for each in others)]))
+            self.store.purge(ids)
+            # That it was done is remembered, not of what.
+            self.store.note_run(f"purge of {len(ids)}", AddReport((), 0.0))
         forget()
         return found
 

@@ -30,8 +30,10 @@ def find_files(names: Iterable[str | Path]) -> Iterator[Found]:
     """Files under the named files, folders and patterns, each once, folders in the order of their names.
 
     Hidden files and folders inside a folder (``.git``, ``.pincite``) are passed over and named; a hidden file that is
-    named itself is read; an index of pincite, and one in a file, never is. Links are followed; a folder is entered
-    once. Raises InputError for a name that matches nothing, before any file is read.
+    named itself is read; an index of pincite, and one in a file, never is. A link is followed where it is named itself
+    or stays in the folder in which it is found: one that leads out of it is passed over, for what lies there was not
+    asked for. A folder is entered once. Raises InputError for a name that matches nothing or is an index, before any
+    file is read.
     """
     roots: list[Path] = []
     for name in names:
@@ -46,33 +48,44 @@ def find_files(names: Iterable[str | Path]) -> Iterator[Found]:
         else:
             what = "no file matches" if glob.has_magic(text) else "there is no file or folder"
             raise InputError(f"{what} {text!r}")
+    for root in roots:
+        if _is_index(root):
+            raise InputError(f"{str(root)!r} is an index of pincite, and what else lies in it is not read")
     return _walk(roots)
 
 
 def _walk(roots: list[Path]) -> Iterator[Found]:
     seen: set[str] = set()
-    waiting = [(root, True) for root in reversed(roots)]
+    #: What is still to look at, and the real name of the folder that was asked for; empty: it is named itself.
+    waiting = [(root, "") for root in reversed(roots)]
     while waiting:
-        path, named = waiting.pop()
-        if not named and path.name.startswith("."):
+        path, within = waiting.pop()
+        if within and path.name.startswith("."):
             yield Found(path, "hidden", "hidden files and folders are not read unless named")
             continue
         # Not Path.resolve, which gives up on a loop of links.
         real = os.path.realpath(path)
+        if within and not os.path.join(real, "").startswith(os.path.join(within, "")) and os.path.exists(real):
+            yield Found(path, "outside", f"a link out of the folder, to {real}: name that to have it read")
+            continue
         if real in seen:
             continue
         seen.add(real)
         try:
             if path.is_dir():
-                if (path / "catalogue.sqlite").is_file() and any(path.glob("points-*.edge")):
+                if _is_index(path):
                     yield Found(path, "index", "an index of pincite, not documents")
                     continue
                 children = sorted(path.iterdir(), key=lambda each: each.name, reverse=True)
-                waiting += [(child, False) for child in children]
+                waiting += [(child, within or real) for child in children]
             else:
                 yield _look(path)
         except OSError as error:
             yield Found(path, "unreadable", error.strerror or str(error))
+
+
+def _is_index(path: Path) -> bool:
+    return (path / "catalogue.sqlite").is_file() and any(path.glob("points-*.edge"))
 
 
 def _look(path: Path) -> Found:

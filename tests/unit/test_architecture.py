@@ -16,7 +16,7 @@ ROOT = Path(pincite.__file__).parent
 #: from layers before its own. A folder's name stands for everything in it.
 LAYERS = (
     ("types", "errors", "analysis", "coverage", "blocks", "sentences"),
-    ("protocols", "words", "markers", "sources", "http_endpoint", "validity", "differences"),
+    ("protocols", "words", "markers", "sources", "http_endpoint", "processes", "validity", "differences"),
     ("claims", "fusion", "assemble", "marginalize"),
     # Below the generators, which answer with them.
     ("scorers",),
@@ -96,6 +96,7 @@ SHARED = {
         "placing",
         "plan",
         "points",
+        "reads",
         "recall",
         "rendezvous",
         "room",

@@ -99,18 +99,41 @@ def test_hidden_things_are_named_and_read_only_when_asked_for() -> None:
 
 
 @posix
-def test_links_are_followed_and_loops_end() -> None:
-    write("d/a.txt", "elsewhere/b.txt")
-    os.symlink("..", "d/up")
-    os.symlink("../elsewhere", "d/other")
+def test_loops_of_links_end() -> None:
+    write("d/a.txt")
     os.symlink("self", "d/self")
     os.symlink("pong", "d/ping")
     os.symlink("ping", "d/pong")
     os.symlink("nowhere", "d/broken")
-    assert read("d") == ["d/a.txt", "d/other/b.txt"]
+    assert read("d") == ["d/a.txt"]
     assert passed_over("d") == [(f"d/{name}", "unreadable") for name in ("broken", "ping", "pong", "self")]
     assert passed_over("d/self", "d/broken") == [("d/self", "unreadable"), ("d/broken", "unreadable")]
     assert list(find_files(["d/broken"])) == [Found(Path("d/broken"), "unreadable", "a link to nothing")]
+
+
+@posix
+def test_a_link_is_followed_in_its_folder_and_never_out_of_it() -> None:
+    write("client/a.txt", "client/deep/b.txt", "client2/c.txt", "other/d.txt")
+    os.symlink("..", "client/up")
+    os.symlink("../other", "client/folder")
+    os.symlink("../../other/d.txt", "client/deep/file")
+    os.symlink("../client2/c.txt", "client/like")  # the name begins as the folder's does
+    os.symlink("deep", "client/a-within")
+    assert read("client") == ["client/a-within/b.txt", "client/a.txt"]
+    outside = ["client/a-within/file", "client/folder", "client/like", "client/up"]
+    assert sorted(passed_over("client")) == [(name, "outside") for name in outside]
+    # What is named itself is read, whatever it is.
+    os.symlink("client", "all")
+    assert read("all") == ["all/a-within/b.txt", "all/a.txt"]
+    assert read("client/folder", "client/deep/file") == ["client/folder/d.txt"]
+
+
+def test_an_index_is_not_a_folder_of_documents() -> None:
+    write("papers/a.txt", "papers/index/catalogue.sqlite", "papers/index/points-1.edge/x")
+    assert read("papers") == ["papers/a.txt"]
+    assert passed_over("papers") == [("papers/index", "index")]
+    with pytest.raises(InputError, match="is an index of pincite"):
+        find_files(["papers/index"])
 
 
 @posix

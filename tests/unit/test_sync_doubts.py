@@ -271,3 +271,20 @@ def test_a_removal_is_remembered(library: Library) -> None:
     library.pipeline.remove(path)
     (last,) = library.store.runs(1)
     assert (last.command, told(last.outcomes)) == ("remove", {"a.txt": "removed"})
+
+
+def test_a_purge_is_remembered_and_not_what_was_purged(library: Library) -> None:
+    path = library.write("a.txt", "some words")
+    library.pipeline.add(path)
+    library.pipeline.purge(path)
+    (last,) = library.store.runs(1)
+    assert (last.command, last.outcomes) == ("purge of 1", ())
+
+
+def test_what_was_removed_by_mistake_is_restored_without_a_gap(library: Library) -> None:
+    path = library.write("a.txt", "ten rupees")
+    library.pipeline.add(path, valid_from="1950-01-26")
+    library.pipeline.remove(path, on="1990-01-01")
+    library.pipeline.restore(path, 1, valid_from="1990-01-01")
+    for day in ("1960-01-01", "1989-12-31", "1990-01-01", "2099-01-01"):
+        assert library.found("rupees", as_of=day) == ["ten rupees"], day

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["MetaOption", "add", "report_lines", "unexpected"]
 
 #: Passed over by rule, not for a fault: they do not change the exit status.
-_EXPECTED = frozenset({"hidden", "index"})
+_EXPECTED = frozenset({"hidden", "index", "outside"})
 
 MetaOption = Annotated[
     list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="Metadata of every document of this run.")
@@ -133,7 +133,7 @@ def report_lines(report: AddReport, total: int, *, moves: bool = False) -> list[
     lines += [
         f"[red]skipped[/] {escape(short_path(outcome.uri))}: {escape(outcome.reason)}: {escape(outcome.detail)}"
         for outcome in report.skipped
-        if outcome.reason not in _EXPECTED  # counted below
+        if outcome.reason != "hidden"  # often many; they are counted below
     ]
     reasons = Counter(outcome.reason for outcome in report.skipped)
     skipped = f" ({', '.join(f'{count} {reason}' for reason, count in reasons.most_common())})" if reasons else ""

@@ -14,6 +14,10 @@ __all__ = ["restore"]
 def restore(
     document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its id, the beginning of one, or its path.")],
     version: Annotated[int, typer.Option("--version", metavar="N", min=1, help="The version whose text is wanted.")],
+    valid_from: Annotated[
+        str | None,
+        typer.Option("--valid-from", metavar="DATE", help="The day from which it is in force again. Default: today."),
+    ] = None,
     store: StoreOption = None,
     config: ConfigOption = None,
     as_json: JsonOption = False,
@@ -23,7 +27,7 @@ def restore(
     The file it was read from stays as it is: the next `add` or `sync` of it makes the file's text current again.
     """
     with open_index(read_settings(store, config)) as pincite:
-        restored = pincite.restore(document, version)
+        restored = pincite.restore(document, version, valid_from=valid_from)
     if as_json:
         print_json(restored)
         return

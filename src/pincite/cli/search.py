@@ -23,6 +23,7 @@ from pincite.cli.versions import (
     AsOfOption,
     AsRecordedOption,
     check_point,
+    not_in_force,
     nothing_then,
     told_version,
     version_data,
@@ -99,7 +100,7 @@ def search(
             f"{passage.chunk.document_id} {passage.chunk.start}-{passage.chunk.end}[/]"
         )
         stored = versions.get((passage.chunk.document_id, passage.chunk.version))
-        if stored is not None and (then or not stored.current):
+        if stored is not None and (then or not stored.current or not_in_force(stored)):
             out.print(f"   [dim]{told_version(stored, recorded=as_recorded is not None)}[/]")
         if passage.found:
             spans = ", ".join(f"{start}-{end}" for start, end in passage.found)

@@ -139,8 +139,18 @@ def told_version(stored: StoredDocument, *, recorded: bool = False) -> str:
     if stored.valid_to:
         days += f"{'' if days else ', in force'} to {stored.valid_to}"
     state = "" if stored.current else ", removed" if stored.removed_on else ", replaced since"
+    state = state or not_in_force(stored)
     when = f", recorded {told_moment(stored.added_at)}" if recorded else ""
     return f"version {stored.version}{days}{state}{when}"
+
+
+def not_in_force(stored: StoredDocument) -> str:
+    """``, not yet in force``, or that it no longer is; "" for a version that is in force today, by its own days."""
+    from pincite.validity import today
+
+    if stored.starts > today():
+        return ", not yet in force"
+    return ", no longer in force" if stored.valid_to and stored.valid_to < today() else ""
 
 
 def told_spans(spans: Sequence[tuple[str, str]]) -> str:

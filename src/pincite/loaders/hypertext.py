@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
@@ -144,18 +144,16 @@ def _metadata(page: LexborHTMLParser) -> dict[str, MetadataValue]:
     return found
 
 
-class _Visitor:
+class _Visitor(Protocol):
     """Told of every element and text of a part of the page, in document order."""
 
     def enter(self, node: LexborNode, tag: str) -> bool:
         """Whether to go inside. An element not gone into is not left either."""
-        raise NotImplementedError
+        ...
 
-    def leave(self, tag: str) -> None:
-        raise NotImplementedError
+    def leave(self, tag: str) -> None: ...
 
-    def text(self, text: str) -> None:
-        raise NotImplementedError
+    def text(self, text: str) -> None: ...
 
 
 def _walk(root: LexborNode, visitor: _Visitor) -> None:

@@ -30,6 +30,7 @@ from pincite.loaders.alive import Sign
 from pincite.loaders.frames import OUT_OF_MEMORY, pack, read_frame, unpack, write_frame
 from pincite.loaders.read import read_documents
 from pincite.loaders.records import document_record, outcome_record
+from pincite.processes import die_with_parent
 from pincite.protocols import Container, Loader, Source
 from pincite.types import Document, FileOutcome
 
@@ -46,7 +47,9 @@ def serve(loaders: Sequence[Loader | Container], memory_mb: int) -> None:
     an address space; elsewhere there is no limit.
     """
     asked, answers = _take_pipes()
-    _die_with_parent()
+    # A loader that never lets go of the interpreter would keep `_listen` from noticing. The parent is the thread that
+    # started this process; see `pincite.loaders.worker`, where it lives as long as the process.
+    die_with_parent()
     # An interruption at the terminal is for the one who asked, who then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Sign.told = lambda: write_frame(answers, pack({"kind": "alive"}))
@@ -140,16 +143,6 @@ def _end() -> NoReturn:
     if sys.platform != "win32" and os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)  # with whatever a loader started
     os._exit(0)
-
-
-def _die_with_parent() -> None:
-    # A loader that never lets go of the interpreter would keep `_listen` from noticing. The system counts the thread
-    # that started this process as the parent; see `pincite.loaders.worker`, where it lives as long as the process.
-    if sys.platform == "linux":
-        import ctypes
-
-        set_death_signal = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0)
 
 
 def _limit_memory(memory_mb: int) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pincite.errors import StoreError
+from pincite.processes import die_with_parent
 from pincite.store.engine import load_shard
 from pincite.store.plan import Layout
 
@@ -59,23 +60,11 @@ def optimize_apart(folder: Path, dimension: int, layout: Layout) -> bool:
 
 
 def _main(arguments: Sequence[str]) -> None:
-    _die_with_parent()
+    # Where the system cannot see to it, the work is finished for nobody.
+    die_with_parent()
     told = json.loads(arguments[0])
     done = optimize_folder(Path(told["folder"]), told["dimension"], Layout(**told["layout"]))
     sys.stdout.write("done" if done else "nothing to do")
-
-
-def _die_with_parent() -> None:
-    """Ask Linux for an end when the parent ends; elsewhere the work is finished for nobody."""
-    if sys.platform == "linux":
-        import ctypes
-        import os
-        import signal
-
-        parent = os.getppid()
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -523,7 +523,10 @@ def _explained(path: Path, error: sqlite3.Error) -> StoreError:
     """The error to raise for what SQLite says: damage is one thing, a full or read-only disk another."""
     if isinstance(error, sqlite3.OperationalError | sqlite3.ProgrammingError):
         return StoreError(f"the catalogue {path} cannot be used: {error}")
-    return IndexFormatError(f"{path} is not a catalogue of pincite, or is damaged: {error}")
+    return IndexFormatError(
+        f"{path} is not a catalogue of pincite, or is damaged: {error}. It cannot be repaired: import an export with "
+        "`pincite import`, or remove the folder and add the documents again"
+    )
 
 
 def _end(connection: sqlite3.Connection, document_id: str, moment: str, removed_on: str) -> list[int]:

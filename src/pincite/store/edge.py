@@ -7,58 +7,46 @@ keys; marks and deletions follow it, and until they are on disk the keys themsel
 folder of their own, which the catalogue names: with one row it can be exchanged for another. So is every vector
 index that the engine cannot build where the points are, and the codes that lie beside them.
 
-Here is the order of things: what is written before what, who waits for whom, what stands after a crash. How the points
-are searched is in `search`, how the vector index is built and measured in `care`.
+Here is the order of things: what is written before what, who waits for whom, what stands after a crash. What is read of
+it is in `reads`, how the points are searched in `search`, how the vector index is built and measured in `care`.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pincite.analysis import LANGUAGES, analyze
+from pincite.analysis import LANGUAGES
 from pincite.errors import IndexFormatError, InputError, StoreError
-from pincite.store import search
-from pincite.store.care import VectorIndex, exchange, now
+from pincite.store.care import exchange, now
 from pincite.store.catalogue import Catalogue
-from pincite.store.engine import any_key
 from pincite.store.exchange import Exchange
-from pincite.store.invariants import Broken, broken_invariants
-from pincite.store.locks import ProcessLock, ReadWriteLock
+from pincite.store.locks import ProcessLock
 from pincite.store.migrate import complete, migrate, migrates
 from pincite.store.moment import later
-from pincite.store.opening import begin_anew, lay_out, load_points
+from pincite.store.opening import begin_anew, lay_out, load_points, strangers
 from pincite.store.payload import (
-    NO_POINT,
     ORDINAL_BITS,
     check_chunks,
     check_record,
     make_payload,
-    read_chunk,
-    read_passage,
-    storable,
 )
 from pincite.store.placing import remove_unfinished
-from pincite.store.plan import Beam, IndexOptions, Retention
-from pincite.store.points import Points, unit_rows
+from pincite.store.plan import IndexOptions, Retention
+from pincite.store.points import unit_rows
+from pincite.store.reads import EdgeReads
 from pincite.store.room import check_room, check_room_to_open, has_room
-from pincite.store.runs import note_run, runs
+from pincite.store.runs import note_run
 from pincite.store.visible import Visible
 from pincite.types import (
-    BUILT_IN_FIELDS,
     AddReport,
     Chunk,
     Document,
-    Filter,
-    Hit,
-    Passage,
-    PointInTime,
     StoredDocument,
     StoredSource,
 )
@@ -66,7 +54,7 @@ from pincite.types import (
 if TYPE_CHECKING:
     from qdrant_edge import EdgeShard
 
-    from pincite.protocols import IndexReport, Matrix, Recall, Rewrite, RunNote, StoreHeader
+    from pincite.protocols import Matrix, Rewrite, StoreHeader
 
 __all__ = ["EdgeStore"]
 
@@ -74,7 +62,7 @@ __all__ = ["EdgeStore"]
 _EXPIRE_AGAIN = 3600.0
 
 
-class EdgeStore:
+class EdgeStore(EdgeReads):
     """See `pincite.protocols.Store`. Made by `create` or `open`; holds the folder until `close`."""
 
     def __init__(
@@ -86,24 +74,16 @@ class EdgeStore:
         options: IndexOptions | None = None,
         retention: Retention | None = None,
     ) -> None:
-        self.folder = folder
+        super().__init__(folder, catalogue, shard, options or IndexOptions())
         self._retention = retention or Retention()
         self._process_lock = lock
-        self._catalogue = catalogue
-        self._header = catalogue.header()
-        self._points = Points(folder, shard, self._header.identity.dimension)
-        self._visibility = ReadWriteLock()
         self._writer = threading.RLock()
-        self._closed = False
         self._staged: dict[int, Document] = {}
         self._staged_past: set[int] = set()
         self._written: dict[int, int] = {}  # ticket → the last ordinal written
         self._last = catalogue.last_moment()  # the latest that was recorded
-        self._expired: float | None = (
-            None  # when, by the clock that is never set, it was last looked for what is too old
-        )
-        self._visible = Visible(catalogue)
-        self._index = VectorIndex(catalogue, self._points, self._visible, self._visibility, options or IndexOptions())
+        # When it was last looked for what is too old, by the clock that is never set.
+        self._expired: float | None = None
         self._exchange = Exchange(catalogue, self._points, self._visibility, self._index, self._header)
         if has_room(folder):
             self._join()
@@ -135,6 +115,11 @@ class EdgeStore:
             raise InputError(f"there is an index at {folder} already")
         if (folder / "catalogue.sqlite").exists():
             raise IndexFormatError(f"{folder / 'catalogue.sqlite'} is in the way: it is not a file")
+        if others := strangers(folder):
+            raise InputError(
+                f"{folder} holds {others[0]}{' and more' if len(others) > 1 else ''}, which is not of an index: "
+                "name an empty or a new folder for it"
+            )
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -216,11 +201,6 @@ class EdgeStore:
             lock.release()
             raise
 
-    @property
-    def header(self) -> StoreHeader:
-        """What the index was built with."""
-        return self._header
-
     @contextmanager
     def _changing(self) -> Iterator[None]:
         """Hold off other writers. Raises StoreError when closed, and in a thread that reads: it would never end."""
@@ -228,10 +208,6 @@ class EdgeStore:
         with self._writer:
             self._refuse_closed()
             yield
-
-    def _refuse_closed(self) -> None:
-        if self._closed:
-            raise StoreError(f"the index {self.folder} was closed")
 
     # Writing
 
@@ -464,164 +440,7 @@ class EdgeStore:
         with self._changing():
             note_run(self._catalogue, command, report, now())
 
-    # Reading
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Several calls see one state; see `pincite.protocols.Store`."""
-        with self._visibility.read():
-            self._refuse_closed()
-            yield
-
-    @property
-    def document_count(self) -> int:
-        """How many current documents there are."""
-        return len(self._visible.keys)
-
-    def documents(self) -> list[StoredDocument]:
-        """Every current document, by uri."""
-        with self.reading():
-            return self._catalogue.listed()
-
-    def find(self, *, uri: str | None = None, document_id: str | None = None) -> StoredDocument | None:
-        """The current document with this address, or this id."""
-        column, value = ("uri", uri) if uri is not None else ("document_id", document_id)
-        if value is None or not storable(value):
-            return None
-        with self.reading():
-            found = self._catalogue.listed(f"AND {column} = ?", (value,))
-        return found[0] if found else None
-
-    def history(self, document_id: str | None = None) -> list[StoredDocument]:
-        """Every version that is kept; see `pincite.protocols.Store`."""
-        where, parameters = ("", ()) if document_id is None else ("AND document_id = ?", (document_id,))
-        with self.reading():
-            return self._catalogue.listed(where, parameters, past=True)
-
-    def documents_of(self, source: str) -> list[StoredDocument]:
-        """The current documents that were read from a source, by their addresses."""
-        with self.reading():
-            return self._catalogue.listed("AND source = ?", (source,)) if storable(source) else []
-
-    def sources(self) -> list[StoredSource]:
-        """What documents were read from, by address."""
-        with self.reading():
-            return self._catalogue.sources()
-
-    def find_source(self, uri: str) -> StoredSource | None:
-        """What is known of the source with this address."""
-        with self.reading():
-            found = self._catalogue.sources(uri) if storable(uri) else []
-        return found[0] if found else None
-
-    def runs(self, limit: int = 1) -> list[RunNote]:
-        """The last runs, the latest first."""
-        with self.reading():
-            return runs(self._catalogue, limit)
-
-    def get_document(self, document_id: str, version: int | None = None) -> Document | None:
-        """A document with its text, of the current version unless one is given."""
-        with self.reading():
-            return self._catalogue.document(document_id, version)
-
-    def search_dense(
-        self,
-        vector: Matrix,
-        k: int,
-        where: Filter | None = None,
-        *,
-        exact: bool = False,
-        at: PointInTime | None = None,
-    ) -> list[Hit]:
-        """The k nearest chunks by cosine similarity, in [-1, 1]; see `pincite.protocols.Store`.
-
-        None for a vector without a direction.
-        """
-        direction = search.direction(vector, self._points.dimension)
-        if direction is None:
-            return []
-        return self._search_vector(direction, k, None if exact else self._index.beam, where, at)
-
-    def _search_vector(
-        self,
-        direction: Matrix,
-        k: int,
-        beam: Beam | None,
-        where: Filter | None = None,
-        at: PointInTime | None = None,
-    ) -> list[Hit]:
-        def nearest(condition: Any) -> list[Any]:
-            filtered = bool(where) or at is not None
-            return self._index.nearest(direction, k, condition, beam, filtered=filtered)
-
-        hits = self._search(nearest, k, where, at, "dense")
-        # Rounding gives 1.0000001: cut only now that the order is settled.
-        return [hit if -1 <= hit.score <= 1 else hit._replace(score=max(-1.0, min(1.0, hit.score))) for hit in hits]
-
-    def search_lexical(
-        self, query: str, k: int, where: Filter | None = None, *, at: PointInTime | None = None
-    ) -> list[Hit]:
-        """The k best chunks by BM25; see `pincite.protocols.Store`, and `search.lexical` for repeated words."""
-        counted = Counter(analyze(query, self._header.language))
-        if not counted:
-            return []
-
-        def best(condition: Any) -> list[Any]:
-            return search.lexical(self._points, counted, k, condition)
-
-        return self._search(best, k, where, at, "bm25")
-
-    def _search(
-        self, best: Callable[[Any], list[Any]], k: int, where: Filter | None, at: PointInTime | None, stage: str
-    ) -> list[Hit]:
-        if k <= 0:
-            raise InputError(f"k must be at least 1, got {k}")
-        with self.reading():
-            known = BUILT_IN_FIELDS | self._catalogue.fields() if where else BUILT_IN_FIELDS
-            allowed = None if at is None else self._visible.at(at)
-            condition = search.condition(where, known, self._visible, allowed)
-            if allowed is not None and not allowed:
-                return []
-            return search.ranked(best(condition), k, self._visible, stage, allowed)
-
-    def passages(self, hits: Sequence[Hit]) -> list[Passage]:
-        """The chunks of `hits` with their documents' names, in the order given."""
-        with self.reading():
-            ids = self._visible.point_ids(hit.chunk_id for hit in hits)
-            payloads = self._points.payloads(ids.values())
-        found = ((hit, payloads.get(ids.get(hit.chunk_id, NO_POINT))) for hit in hits)
-        return [read_passage(payload, hit) for hit, payload in found if payload is not None]
-
-    def vectors(self, chunk_ids: Sequence[str]) -> Matrix:
-        """The unit vectors of chunks, a row of zeros for one that is gone; see `pincite.protocols.Store`."""
-        with self.reading():
-            ids = self._visible.point_ids(chunk_ids)
-            return self._points.vectors([ids.get(name, NO_POINT) for name in chunk_ids])
-
-    def chunks(self, document_id: str, version: int | None = None) -> list[Chunk]:
-        """The chunks of a version of a document that is kept, in order; of the current one unless one is given."""
-        with self.reading():
-            key = self._visible.key_of(document_id, version)
-            if key is None:
-                return []
-            payloads = [payload for _, payload in self._points.scan_payloads(any_key([key]))]
-        return sorted((read_chunk(payload) for payload in payloads), key=lambda chunk: chunk.ordinal)
-
     # Care
-
-    @property
-    def point_count(self) -> int:
-        """Points in the engine, hidden ones included."""
-        return self._points.count
-
-    @property
-    def indexed_count(self) -> int:
-        """Points in an approximate index, live ones; the others are searched exactly, or as the codes of their kind."""
-        return self._index.indexed_count
-
-    def needs_optimizing(self) -> bool:
-        """Whether so many points are outside the vector index, or another kind is wanted, that building it pays."""
-        return self._index.needs_optimizing()
 
     def optimize(self) -> bool:
         """Merge segments, and above the threshold of the settings build the vector index. True if anything was done.
@@ -649,28 +468,10 @@ class EdgeStore:
                     raise StoreError(f"{self.folder} holds what was cut off and cannot go: {error}") from error
                 self._catalogue.purged()
 
-    def measure_recall(self, queries: int = 200, seed: int = 0) -> Recall | None:
-        """Recall@10 of a search as it is now; see `pincite.protocols.Store`."""
-        if queries < 1:
-            raise InputError(f"queries must be at least 1, got {queries}")
-        with self.reading():
-            return self._index.measure(self._search_vector, queries, seed)
-
-    def index_report(self) -> IndexReport:
-        """How vectors are searched; see `pincite.protocols.Store`."""
-        with self.reading():
-            return self._index.report()
-
     def check(self) -> list[str]:
         """Every broken invariant in words; empty when all is well."""
         with self._changing(), self.reading():
             return [each.told for each in self._broken()]
-
-    def _broken(self) -> list[Broken]:
-        def nearest(vector: Matrix, k: int) -> list[Hit]:
-            return self.search_dense(vector, k, exact=True)
-
-        return list(broken_invariants(self._catalogue, self._points, self._visible, self._index, nearest))
 
     def repair(self, rewrite: Rewrite, recipe: str = "") -> list[str]:
         """Mend what `check` finds wrong of the points, from the text in the catalogue; what was mended, in words.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,21 @@ if TYPE_CHECKING:
 
     from pincite.protocols import StoreHeader
 
-__all__ = ["begin_anew", "lay_out", "load_points"]
+__all__ = ["begin_anew", "lay_out", "load_points", "strangers"]
+
+#: What an index has in its folder, or left there when it was cut off.
+_OURS = re.compile(
+    r"lock(\.next)?|holder\.json|serving\.json|points-\d+\.edge|catalogue\.(sqlite|new)(-wal|-shm|-journal)?"
+    r"|ivfpq-.*|reindex|importing|\..*"
+)
+
+
+def strangers(folder: Path) -> list[str]:
+    """Names in a folder that no index leaves there: among them it could not be told what is whose."""
+    try:
+        return sorted(each.name for each in folder.iterdir() if not _OURS.fullmatch(each.name))
+    except OSError:
+        return []  # there is no such folder, or it will be said when it is made
 
 
 def load_points(folder: Path, points: str) -> EdgeShard:

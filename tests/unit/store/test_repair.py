@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import qdrant_edge as qdrant
 
-from pincite.errors import IndexFormatError
+from pincite.errors import IndexFormatError, InputError
 from pincite.indexing import encode_chunks
 from pincite.store.edge import EdgeStore
 from pincite.store.engine import VECTOR
@@ -138,3 +138,12 @@ def test_a_text_whose_vector_is_gone_is_encoded_again(store: EdgeStore) -> None:
         assert store.encoded(digests) == {}
         store.repair(rewrite)
         assert store.check() == []
+
+
+def test_an_index_is_not_made_among_other_files(tmp_path: Path) -> None:
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    (folder / "lease.md").write_text("The tenant pays.")
+    with pytest.raises(InputError, match=r"lease\.md.*empty or a new folder"):
+        EdgeStore.create(folder, toy_header(ENCODER))
+    assert [each.name for each in folder.iterdir()] == ["lease.md"]
