@@ -48,8 +48,6 @@ class Catalogue:
         try:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
-            # What is deleted is overwritten: it may have been deleted because nobody shall read it again.
-            self._connection.execute("PRAGMA secure_delete = ON")
         except sqlite3.Error as error:
             self._connection.close()
             raise _explained(path, error) from error

@@ -110,3 +110,23 @@ def test_nor_is_the_heading_of_a_later_section_of_the_passage(make_prompt: MakeP
     text = "# Fees\n\nA fee is paid.\n\n## How can the lease be ended?\n\nEither party may end the lease in June."
     whole = generate(ExtractiveGenerator(), make_prompt("How can the lease be ended?", text))[1]
     assert whole.text == "Either party may end the lease in June."
+
+
+PUMPS = "| Pump | Pressure limit in bar |\n|---|---|\n| P147 | 35 |\n| P148 | 40 |\n| P149 | 45 |"
+
+
+@pytest.mark.parametrize("question", ["What is the pressure limit of pump P148?", "pressure limit P148"])
+def test_a_row_answers_under_its_header_and_the_header_never(make_prompt: MakePrompt, question: str) -> None:
+    _, whole = generate(ExtractiveGenerator(max_sentences=1), make_prompt(question, PUMPS))
+    assert whole.text == "| P148 | 40 |"
+    _, whole = generate(ExtractiveGenerator(max_sentences=1), make_prompt("Which pump has a pressure limit?", PUMPS))
+    assert whole.text == "| P147 | 35 |", "all rows do: the first, and not the names of the columns"
+
+
+def test_a_row_of_a_piece_is_weighed_under_the_header_before_it(make_prompt: MakePrompt) -> None:
+    prompt = make_prompt("What is the pressure limit of pump P148?", "| P147 | 35 |\n| P148 | 40 |")
+    header = "| Pump | Pressure limit in bar |\n|---|---|\n"
+    first = prompt.passages[0]
+    prompt = replace(prompt, passages=(replace(first, chunk=replace(first.chunk, before=header)),))
+    _, whole = generate(ExtractiveGenerator(max_sentences=1), prompt)
+    assert whole.text == "| P148 | 40 |"

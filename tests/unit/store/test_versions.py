@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from pincite.errors import StoreError
 from pincite.loaders.ids import document_id
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions, Retention
+from pincite.store.points import Points
 from pincite.types import Hit, PointInTime, StoredSource
 from toys import make_chunks, make_document, toy_header
 
@@ -298,3 +300,27 @@ def test_a_past_version_can_be_written_beside_the_current_one(archive: Archive, 
         assert copy.history() == archive.store.history()
         assert copy.check() == []
         assert replace(make_document("one", "toy:a"), metadata={"valid_from": "2020-01-01"}) == copy.get_document(A, 1)
+
+
+@pytest.mark.parametrize("retention", [ALL, Retention()], ids=["marked", "deleted"])
+def test_until_old_points_are_marked_or_deleted_they_take_nobodys_place(
+    archive: Archive, monkeypatch: pytest.MonkeyPatch, retention: Retention
+) -> None:
+    archive.reopen(retention)
+    archive.put("alpha beta")
+    archive.put("alpha beta gamma delta", "toy:b")
+    ticket = archive.stage("other words")
+    seen: list[list[str]] = []
+    for name in ("mark", "delete"):
+        real = getattr(Points, name)
+
+        def before(points: Points, keys: Sequence[int], real: Any = real) -> None:
+            if keys:
+                # One result is asked for: the best match is the old version, whose points are still there.
+                seen.append(archive.texts(archive.store.search_lexical("alpha beta", 1)))
+                seen.append(archive.texts(archive.store.search_dense(ENCODER.encode_queries(["alpha beta"])[0], 1)))
+            real(points, keys)
+
+        monkeypatch.setattr(Points, name, before)
+    archive.store.commit([ticket])
+    assert seen == [["alpha beta gamma delta"]] * 2
