@@ -24,27 +24,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import date, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pincite.chunkers.context import encoded_text
 from pincite.errors import InputError, PinciteError
 from pincite.indexing import AddListener, encoding_digest, lexical_context
-from pincite.loaders.records import document_record, read_document
-from pincite.protocols import EncoderIdentity, StoreHeader
-from pincite.store.payload import MAX_ORDINAL
+from pincite.loaders.records import document_record
+from pincite.portable_records import need, read_header, read_source, read_version, whole
+from pincite.protocols import StoreHeader
 from pincite.store.placing import placed_when_complete
-from pincite.types import VALIDITY_FIELDS, Chunk, Document, StoredDocument, StoredSource
+from pincite.types import Chunk, Document, StoredDocument
 from pincite.validity import with_days
 
 if TYPE_CHECKING:
@@ -60,11 +56,6 @@ _FROM_DOCUMENT = frozenset({"id", "document_id", "version", "text"})
 _BATCH = 512
 #: No line, and no manifest, of more bytes is believed.
 _LONGEST_LINE = 1 << 31
-#: No version number, page or dimension beyond it is believed.
-_MOST = (1 << 31) - 1
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3}|\.\d{6})?\+00:00")
-_ID = re.compile(r"\S{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +192,7 @@ def import_store(
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive, path)
             _check_hashes(archive, manifest, path)
-            header = _header(manifest["header"])
+            header = read_header(manifest["header"])
             with placed_when_complete(folder, timeout) as fresh, closing(create(fresh, header)) as store:
                 current = _fill(store, archive, manifest, listener)
     except PinciteError as error:
@@ -239,8 +230,8 @@ def _fill(store: Store, archive: zipfile.ZipFile, manifest: dict[str, Any], list
     with archive.open(_VERSIONS) as versions, archive.open(_VECTORS) as vectors:
         for number, line in enumerate(_lines(versions), 1):
             with _Naming(_VERSIONS, number):
-                document, stored, chunks = _version(json.loads(line))
-                _need(document.id not in current, "a version that follows the current one of its document")
+                document, stored, chunks = read_version(json.loads(line))
+                need(document.id not in current, "a version that follows the current one of its document")
                 if stored.current:
                     current.add(document.id)
                 listener.reading(document.uri)
@@ -253,7 +244,7 @@ def _fill(store: Store, archive: zipfile.ZipFile, manifest: dict[str, Any], list
         sources = []
         for number, line in enumerate(_lines(opened), 1):
             with _Naming(_SOURCES, number):
-                sources.append(_source(json.loads(line)))
+                sources.append(read_source(json.loads(line)))
     store.commit([], sources=sources)
     store.keep_numbers(manifest["numbers"])
     return len(current)
@@ -268,26 +259,10 @@ def _manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
     if manifest["format"] != FORMAT:
         raise InputError(f"{path} has format {manifest['format']}, this pincite reads format {FORMAT}")
     for name in ("versions", "chunks"):
-        _whole(manifest[name], name, 0)
+        whole(manifest[name], name, 0)
     for document_id, last in manifest["numbers"].items():
-        _whole(last, f"the number of {document_id}", 1)
+        whole(last, f"the number of {document_id}", 1)
     return manifest
-
-
-def _header(record: dict[str, Any]) -> StoreHeader:
-    identity = EncoderIdentity(**record["identity"])
-    for name in ("name", "revision", "pooling", "query_prefix", "passage_prefix"):
-        _text(getattr(identity, name), name)
-    _whole(identity.dimension, "dimension", 1, 1 << 16)
-    _whole(identity.max_tokens, "max_tokens", 1)
-    _need(isinstance(identity.normalize, bool), "normalize is neither true nor false")
-    header = StoreHeader(**{**record, "identity": identity, "probes": tuple(tuple(each) for each in record["probes"])})
-    _text(header.language, "language")
-    _need(header.created_at == "" or _is_moment(header.created_at), "created_at is no moment")
-    for probe in header.probes:
-        _need(len(probe) == identity.dimension, "a probe of another dimension")
-        _need(all(isinstance(each, int | float) and math.isfinite(each) for each in probe), "a probe of no numbers")
-    return header
 
 
 def _check_hashes(archive: zipfile.ZipFile, manifest: dict[str, Any], path: Path) -> None:
@@ -325,9 +300,6 @@ def _write_version(
     store.commit([ticket])
 
 
-# What a line says, checked: the file may come from anywhere
-
-
 class _Naming:
     """Name the member and the line of what is wrong inside."""
 
@@ -342,139 +314,6 @@ class _Naming:
             raise InputError(f"{self._where}: {error}") from error
         if isinstance(error, _UNREADABLE):
             raise InputError(f"{self._where}: {type(error).__name__}: {error}") from error
-
-
-def _version(record: dict[str, Any]) -> tuple[Document, StoredDocument, list[Chunk]]:
-    """What a line says of one version. Raises ValueError, or whatever Python does, where that cannot be."""
-    _need(record.keys() == {"document", "stored", "chunks"}, "other fields than it should")
-    document = read_document(record["document"])
-    for name in ("id", "text", "title", "uri", "media_type", "content_hash"):
-        _text(getattr(document, name), name)
-    _need(_ID.fullmatch(document.id) is not None, "an id that is none")
-    _whole(document.version, "version", 1)
-    _strings(document.warnings, "warnings")
-    _check_metadata(document.metadata)
-    length = len(document.text)
-    for page in document.pages:
-        _whole(page.number, "the number of a page", 1)
-        _text(page.label, "the label of a page")
-        _span(page.start, page.end, length, "a page")
-    for heading in document.headings:
-        _whole(heading.level, "the level of a heading", 1)
-        _text(heading.text, "a heading")
-        _span(heading.start, heading.end, length, "a heading")
-    chunks = [_chunk(each, document) for each in record["chunks"]]
-    ordinals = [each.ordinal for each in chunks]
-    _need(all(one < other for one, other in pairwise(ordinals)), "ordinals that do not rise")
-    return document, _stored(record["stored"], document, len(chunks)), chunks
-
-
-def _stored(record: dict[str, Any], document: Document, chunks: int) -> StoredDocument:
-    stored = StoredDocument(**{**record, "warnings": tuple(record["warnings"])})
-    for name in ("id", "version", "title", "uri", "media_type", "content_hash", "metadata", "warnings"):
-        _need(getattr(stored, name) == getattr(document, name), f"two different things as its {name}")
-    _need((stored.chunks, stored.characters) == (chunks, len(document.text)), "a wrong count of chunks or characters")
-    for name in ("recipe", "source"):
-        _text(getattr(stored, name), name)
-    _need(_is_moment(stored.added_at), "an added_at that is no moment")
-    _need(stored.ended_at == "" or _is_moment(stored.ended_at), "an ended_at that is no moment")
-    for name in ("starts", "removed_on"):
-        day = getattr(stored, name)
-        _need(day == "" or _is_day(day), f"a {name} that is no day")
-    _need(not stored.removed_on or bool(stored.ended_at), "removed_on and no ended_at")
-    return stored
-
-
-def _check_metadata(metadata: Mapping[Any, Any]) -> None:
-    for name, value in metadata.items():
-        _text(name, "the name of a metadata field")
-        if isinstance(value, str):
-            _text(value, name)
-        elif isinstance(value, float):
-            _need(math.isfinite(value), f"{name} that is no number")
-        else:
-            _need(isinstance(value, int) and abs(value) < 1 << 63, f"{name} that is neither text nor number")
-    for name in VALIDITY_FIELDS:
-        _need(name not in metadata or _is_day(metadata[name]), f"a {name} that is no day")
-
-
-def _chunk(record: dict[str, Any], document: Document) -> Chunk:
-    start, end, ordinal, parent, page = (record[name] for name in ("start", "end", "ordinal", "parent", "page"))
-    _span(start, end, len(document.text), "a chunk")
-    _need(start < end, "a chunk without text")
-    _whole(ordinal, "an ordinal", 0, MAX_ORDINAL)
-    _strings(record["headings"], "headings")
-    for name in ("before", "after"):
-        _text(record[name], name)
-    if page is not None:
-        _whole(page, "the page of a chunk", 1)
-    if parent is not None:
-        first, last = parent
-        _span(first, last, len(document.text), "the parent of a chunk")
-    return Chunk(
-        **{
-            **record,
-            "id": f"{document.id}.{document.version}.{ordinal}",
-            "document_id": document.id,
-            "version": document.version,
-            "text": document.text[start:end],
-            "headings": tuple(record["headings"]),
-            "parent": None if parent is None else (parent[0], parent[1]),
-        }
-    )
-
-
-def _source(record: dict[str, Any]) -> StoredSource:
-    source = StoredSource(**record)
-    for name, value in asdict(source).items():
-        _text(value, name)
-    return source
-
-
-def _need(condition: bool, otherwise: str) -> None:
-    if not condition:
-        raise ValueError(f"it has {otherwise}")
-
-
-def _whole(value: Any, name: str, least: int, most: int = _MOST) -> None:
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"{name} is {value!r:.40}, expected {least} to {most}")
-
-
-def _text(value: Any, name: str) -> None:
-    if not isinstance(value, str):
-        raise ValueError(f"{name:.80} is {value!r:.40}, expected text")
-    value.encode("utf-8")  # a lone surrogate cannot be
-
-
-def _strings(values: Iterable[Any], name: str) -> None:
-    if not isinstance(values, list | tuple):
-        raise ValueError(f"{name} is {values!r:.40}, expected a list")
-    for each in values:
-        _text(each, name)
-
-
-def _span(start: Any, end: Any, length: int, name: str) -> None:
-    _whole(start, f"the start of {name}", 0, length)
-    _whole(end, f"the end of {name}", start, length)
-
-
-def _is_day(value: Any) -> bool:
-    if not isinstance(value, str) or not _DAY.fullmatch(value):
-        return False
-    try:
-        return bool(date.fromisoformat(value))
-    except ValueError:
-        return False
-
-
-def _is_moment(value: Any) -> bool:
-    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
-        return False
-    try:
-        return bool(datetime.fromisoformat(value))
-    except ValueError:
-        return False
 
 
 def _digest(chunk: Chunk) -> bytes:

@@ -24,6 +24,7 @@ LAYERS = (
     # Above the parts they reuse: a cross-encoder runs in the encoders' runtimes and reads what they read.
     ("rerankers",),
     ("identity", "indexing"),
+    ("portable_records",),
     ("adding", "answering", "portable"),
     ("syncing",),
     ("pipeline",),
