@@ -203,12 +203,9 @@ def _part_level(shown: str, each: SetLine, body: Style) -> int | None:
     if match is None:
         return None
     rest = match["rest"]
-    kind = match["kind"]
-    if not kind.isupper() and each.line.style == body and rest:
-        return None  # "Part II of the Schedule" begins a line of text
     if rest and not (_capitals(rest) or each.line.style.bold or each.line.style.size > 1.1 * body.size):
-        return None
-    return _LEVELS.get(kind.upper(), 1)
+        return None  # "Part II of the Schedule" begins a line of text
+    return _LEVELS.get(match["kind"].upper(), 1)
 
 
 def _rest(shown: str) -> str:

@@ -35,7 +35,7 @@ CONTENTS = [
 ]
 SECTIONS = [
     *["THE SMALL ACT, 1999", "CHAPTER I", "PRELIMINARY"],
-    *["1. Title of number 1.—This Act may be called the Small Act.", TEXT[0]],
+    *["1. Title of number 1.—This Act may be called the Small Act as", "Part II of the Schedule says."],
     *["2. Title of number 2.—In this Act the following is a list:—", "1. A list begins with one.", "2. It goes on."],
     *["3. Title of number 3 which is too long for", "a single line.—Whoever reads it knows more."],
     *["CHAPTER II", "OF RULES"],

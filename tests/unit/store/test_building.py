@@ -46,6 +46,15 @@ def test_what_is_built_apart_is_searched_here(filled: EdgeStore) -> None:
         assert nearest(store) == before
 
 
+def test_where_there_is_nothing_to_do_the_points_stay_where_they_are(filled: EdgeStore) -> None:
+    with filled as store:
+        assert store.optimize()
+        points = store._catalogue.points()
+        assert not store.optimize()
+        assert store._catalogue.points() == points
+        assert len(list(store.folder.glob("points-*"))) == 1
+
+
 def test_readers_go_on_while_it_is_built(filled: EdgeStore, monkeypatch: pytest.MonkeyPatch) -> None:
     real, asked, answered = building.optimize_apart, threading.Event(), threading.Event()
 
