@@ -30,6 +30,7 @@ import os
 import random
 import shutil
 import signal
+import sys
 import tempfile
 import time
 import traceback
@@ -48,12 +49,13 @@ from pincite.loaders.ids import document_id
 from pincite.loaders.read import InProcessReader
 from pincite.pipeline import Options, Pipeline
 from pincite.protocols import EncoderIdentity, StoreHeader
-from pincite.store import exchange, opening
-from pincite.store.catalogue import Catalogue
 from pincite.store.copies import copies
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions, Retention
 from pincite.types import PointInTime, StoredDocument
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from write_points import tick_before_writes
 
 DIMENSION = 16
 #: More writes than most changes make, so that some rounds die in the second change or later.
@@ -159,53 +161,16 @@ class Notebook:
         os.fsync(self._file.fileno())
 
 
-class Ticking:
-    """The engine's shard, with a tick before everything that writes."""
-
-    def __init__(self, shard: Any, tick: Callable[[], None]) -> None:
-        self._shard = shard
-        self._tick = tick
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("update", "flush", "close", "optimize"):
-            self._tick()
-        return getattr(self._shard, name)
-
-
 def die_before_write(number: int) -> None:
     """Have this process die before its write with this number: to the engine, the database or the folder."""
     left = [number]
 
-    def tick() -> None:
+    def tick(_: str) -> None:
         left[0] -= 1
         if left[0] < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def ticking(owner: Any, name: str) -> None:
-        real = getattr(owner, name)
-
-        def wrapped(*args: Any, **options: Any) -> Any:
-            tick()
-            return real(*args, **options)
-
-        setattr(owner, name, wrapped)
-
-    for owner, name in (
-        (Catalogue, "transaction"),
-        (Catalogue, "vacuum"),
-        (opening, "create_shard"),
-        (exchange, "create_shard"),
-        (exchange, "copy_shard"),
-        (exchange, "optimize_folder"),
-        (shutil, "rmtree"),
-        (Path, "rename"),
-        (Path, "replace"),
-        (Path, "unlink"),
-    ):
-        ticking(owner, name)
-    load = opening.load_shard
-    for owner in (opening, exchange):
-        owner.load_shard = lambda *args: Ticking(load(*args), tick)  # type: ignore[attr-defined]
+    tick_before_writes(tick)
 
 
 def work(place: Path, seed: int, documents: int, write: int | None) -> NoReturn:

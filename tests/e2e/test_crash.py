@@ -10,19 +10,18 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pincite.store import exchange, opening
 from pincite.store.catalogue import Catalogue
 from pincite.store.edge import EdgeStore
 from pincite.store.plan import IndexOptions
 from pincite.types import Document
 from toys import ToyEncoder, copy_index, make_chunks, make_document, toy_header
+from write_points import tick_before_writes
 
 ENCODER = ToyEncoder(8)
 OLD = make_document("first old alpha\nsecond old alpha\nthird old alpha", "toy:a")
@@ -82,47 +81,6 @@ def run_scenario(folder: Path, name: str) -> None:
                 store.purge([OLD.id])
             case "exchange":
                 store.give_place_to(folder.with_name(folder.name + ".new"))
-
-
-class Ticking:
-    """The engine's shard, with a tick before everything that writes."""
-
-    def __init__(self, shard: Any, tick: Callable[[str], None]) -> None:
-        self._shard = shard
-        self._tick = tick
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("update", "flush", "close", "optimize"):
-            self._tick(name)
-        return getattr(self._shard, name)
-
-
-def tick_before_writes(tick: Callable[[str], None], patch: Callable[[Any, str, Any], None]) -> None:
-    """Have `tick` called before every write of a store, to the engine, the database and the folder."""
-
-    def ticking(owner: Any, name: str) -> None:
-        real = getattr(owner, name)
-
-        def wrapped(*args: Any, **options: Any) -> Any:
-            tick(name)
-            return real(*args, **options)
-
-        patch(owner, name, wrapped)
-
-    for owner, name in (
-        (Catalogue, "transaction"),
-        (Catalogue, "vacuum"),
-        (opening, "create_shard"),
-        (exchange, "create_shard"),
-        (exchange, "copy_shard"),
-        (shutil, "rmtree"),
-        (Path, "rename"),
-        (Path, "replace"),
-    ):
-        ticking(owner, name)
-    load = opening.load_shard
-    for owner in (opening, exchange):
-        patch(owner, "load_shard", lambda *args: Ticking(load(*args), tick))
 
 
 def state(folder: Path) -> State | None:
