@@ -33,7 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pincite.build import build_encoder, build_scorer, cache_folder
+from pincite.answer_models import build_scorer
+from pincite.build import build_encoder, cache_folder
 from pincite.config import load_settings
 from pincite.evaluation.answer_measures import exact_match, token_f1
 from pincite.evaluation.datasets import load_dataset

@@ -30,7 +30,7 @@ LAYERS = (
     ("pipeline",),
     ("evaluation", "lab", "web_sources"),
     ("config",),
-    ("formats",),
+    ("answer_models", "formats"),
     ("build", "worker"),
     ("cli",),
     ("__init__", "__main__"),
@@ -124,7 +124,7 @@ SHARED = {
 }
 
 #: The modules that look at the environment; all others are told.
-READS_ENVIRONMENT = {"build", "cli.common"}
+READS_ENVIRONMENT = {"answer_models", "build", "cli.common"}
 
 
 def modules() -> dict[str, ast.Module]:

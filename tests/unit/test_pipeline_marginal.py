@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pincite.build import build_generator, build_scorer, marginalization
+from pincite.answer_models import build_generator, build_scorer, marginalization
 from pincite.chunkers.structure import StructureChunker
 from pincite.cli.common import plain
 from pincite.config import Settings
@@ -108,9 +108,9 @@ def test_what_auto_is(model: str, wanted: str, mode: str) -> None:
 
 def test_the_local_model_is_marginalized_where_its_probabilities_are_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings.model_validate({"answer": {"model": "local"}})
-    monkeypatch.setattr("pincite.build.find_spec", lambda _: object())
+    monkeypatch.setattr("pincite.answer_models.find_spec", lambda _: object())
     assert marginalization(settings) == "token"
-    monkeypatch.setattr("pincite.build.find_spec", lambda _: None)
+    monkeypatch.setattr("pincite.answer_models.find_spec", lambda _: None)
     assert marginalization(settings) == "none"
 
 

@@ -168,7 +168,7 @@ def _settings(
 
     `most` passages are offered to it; None leaves the settings' own number.
     """
-    from pincite.build import marginalization
+    from pincite.answer_models import marginalization
 
     # What is put together of neighbours, and looked for deeper, has no part where a document is one passage.
     given: dict[str, object] = {
@@ -221,7 +221,8 @@ class _Bench:
     def __init__(
         self, settings: Mapping[str, Settings], ks: tuple[int, ...], cache: Path | None, listener: EvaluationListener
     ) -> None:
-        from pincite.build import build_encoder, build_generator, cache_folder
+        from pincite.answer_models import build_generator
+        from pincite.build import build_encoder, cache_folder
         from pincite.encoders.cached import CachedEncoder
 
         self.settings = settings
@@ -313,7 +314,7 @@ def _about(settings: Mapping[str, Settings], seed: int) -> list[str]:
     import sys
 
     from pincite import __version__
-    from pincite.build import marginalization
+    from pincite.answer_models import marginalization
 
     lines = [
         shlex.join(["pincite", *sys.argv[1:]]),

@@ -47,7 +47,8 @@ def doctor(
 
     Exit status: 0 when all is well, 1 when something is not.
     """
-    from pincite.build import Pincite, build_encoder, build_generator
+    from pincite.answer_models import build_generator
+    from pincite.build import Pincite, build_encoder
     from pincite.errors import PinciteError
     from pincite.store.edge import EdgeStore
 

@@ -155,7 +155,8 @@ def _header(pincite: Pincite, seed: int, where: object, splits: Sequence[str]) -
 
 def _asker(settings: Settings, seed: int) -> tuple[Asker, str]:
     """Who proposes, and its name. Nothing is loaded and nothing contacted yet."""
-    from pincite.build import build_encoder, build_generator
+    from pincite.answer_models import build_generator
+    from pincite.build import build_encoder
     from pincite.errors import ConfigError
     from pincite.evaluation.making import ask_chat, ask_local
     from pincite.generators.local import LocalGenerator

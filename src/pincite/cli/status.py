@@ -37,7 +37,8 @@ def status(
     as_json: JsonOption = False,
 ) -> None:
     """Say what the index holds and how it searches."""
-    from pincite.build import build_generator, chunk_recipe
+    from pincite.answer_models import build_generator
+    from pincite.build import chunk_recipe
     from pincite.errors import PinciteError
 
     settings = read_settings(store, config)
