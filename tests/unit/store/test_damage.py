@@ -251,18 +251,26 @@ def test_an_index_cut_off_while_it_was_made_is_made_again(index: Path) -> None:
 
 
 def test_what_is_not_the_stores_is_left_alone(tmp_path: Path) -> None:
-    """A folder named by mistake keeps its files, whatever they are called."""
-    for name in ("points", "points-of-view.edge", "catalogue"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "mine.txt").write_text("mine")
-    (tmp_path / "notes.txt").write_text("mine")
+    """What somebody puts beside an index stays, whatever it is called; among it no index is made."""
+
+    def put() -> None:
+        for name in ("points", "points-of-view.edge", "catalogue"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "mine.txt").write_text("mine")
+        (tmp_path / "notes.txt").write_text("mine")
+
     EdgeStore.create(tmp_path, toy_header(ENCODER)).close()
+    put()
     EdgeStore.open(tmp_path).close()
     assert sorted(path.parent.name for path in tmp_path.glob("*/mine.txt")) == [
         "catalogue",
         "points",
         "points-of-view.edge",
     ]
+    assert (tmp_path / "notes.txt").exists()
+    (tmp_path / "catalogue.sqlite").unlink()
+    with pytest.raises(InputError, match="not of an index: name an empty or a new folder"):
+        EdgeStore.create(tmp_path, toy_header(ENCODER))
     assert (tmp_path / "notes.txt").exists()
 
 
