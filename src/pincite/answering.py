@@ -16,7 +16,7 @@ from pincite.words import has_content
 
 if TYPE_CHECKING:
     from pincite import protocols
-    from pincite.protocols import Encoder, Store
+    from pincite.protocols import Encoder, Store, SupportScorer
     from pincite.types import Passage
 
 __all__ = ["INSUFFICIENT", "NO_EVIDENCE", "RELEVANT_COSINE", "RELEVANT_WORDS", "UNREAD", "Answering"]
@@ -41,6 +41,7 @@ class Answering:
     encoder: Encoder
     generator: protocols.Generator
     prompt_tokens: int  #: of an assembled prompt: the context window less the answer
+    support: SupportScorer
 
     def answer(self, question: str, found: SearchResult, timings: dict[str, float]) -> Generator[str, None, Answer]:
         started = time.perf_counter()
@@ -109,7 +110,7 @@ class Answering:
             prompt.passages,
             sources=None if generator.cites else generation.sources,
             parts=generation.parts,
-            encoder=self.encoder,
+            support=self.support,
         )
         citations = self._pinpoint(found_citations, warnings)
         if not generator.cites:

@@ -1,57 +1,29 @@
 """From an answer to its proof: for each of its sentences, the exact characters of a source that support it.
 
-Three steps: find which passages a sentence is said to rest on (its markers, or for a generator that writes none the
-passages it read), find in them the source sentence that supports it best, and judge the support. The judge is a
-lexical baseline: exact words first, then shared content words, with a veto where the two claim different things (see
-`pincite.claims`). It says ``unsupported`` sooner than it is generous.
+Two steps: find which passages a sentence is said to rest on (its markers, or for a generator that writes none the
+passages it read), and find in them, with a `pincite.protocols.SupportScorer`, what supports it and how well.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pincite.blocks import Blocks
-from pincite.claims import agrees, same_sense, with_digits
 from pincite.markers import CodeReader
-from pincite.sentences import sentence_spans, statement_spans
-from pincite.types import Chunk, Citation, Passage, Verdict
-from pincite.words import all_words, content_words, has_content, idf, overlap
+from pincite.sentences import sentence_spans
+from pincite.types import Chunk, Citation, Passage, Support
+from pincite.words import all_words, content_words, overlap
 
 if TYPE_CHECKING:
-    from pincite.protocols import Encoder, Matrix
+    from pincite.protocols import SupportScorer
 
-__all__ = ["Statement", "Support", "add_markers", "cite", "judge", "statements", "words_in_common"]
+__all__ = ["Statement", "add_markers", "cite", "statements", "words_in_common"]
 
 _MARKER = re.compile(r"\[(\d{1,3})\]")
 _ITEM = re.compile(r"\A(?:[-*•]|\d{1,3}[.)])\s+(?=\S)")
-_QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{8,})[\"”»]")
-
-#: Share of a statement's content words that the source sentence must hold.
-#: Vectors have no say: sentences that differ in one decisive word ("on payment", "on delivery") are the nearest of all.
-COVERED = 0.85
-#: From so many content words on, words that stand in the source are a claim of their own and no mere "two years".
-_CLAUSE = 3
-#: So is anything with a verb of statements and rules.
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|may|might|must|shall|should|will|would|can|could)\b", re.I
-)
-#: Words around a quotation that merely introduce it ("the lease provides: …"); more of them claim something.
-_FRAMING = 4
-_INTRODUCES = re.compile(r"\b(?:says?|said|states?|provides?|reads?|according|declares?|lays? down|quot\w+)\b", re.I)
-
-
-@dataclass(frozen=True, slots=True)
-class Support:
-    """How well one source sentence supports one statement."""
-
-    start: int  #: of the source sentence, into the passage's text
-    end: int
-    verdict: Verdict
-    score: float  #: in [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +90,7 @@ def cite(
     *,
     sources: Sequence[int] | None = None,
     parts: Sequence[tuple[int, int]] = (),
-    encoder: Encoder | None = None,
+    support: SupportScorer,
 ) -> list[Citation]:
     """The citations of `text`, in its order.
 
@@ -128,6 +100,11 @@ def cite(
     generator having said which that is. Numbers of passages count from 1 as in the prompt. Page and headings are the
     chunk's own; a row of a table has the table's header for its context.
     """
+
+    def judged(statement: Statement, indices: Sequence[int]) -> list[tuple[int, Support]]:
+        texts = [passages[i].chunk.text for i in indices]
+        return list(zip(indices, support.judge(statement.text, texts, question=question), strict=True))
+
     citations: list[Citation] = []
     if sources is not None and parts:
         stated = [
@@ -141,19 +118,12 @@ def cite(
         if not content_words(statement.text):
             continue
         if sources is None:
-            found = [
-                (i, judge(statement.text, passages[i].chunk.text, question=question, encoder=encoder))
-                for i in statement.named
-                if 0 <= i < len(passages)
-            ]
+            found = judged(statement, [i for i in statement.named if 0 <= i < len(passages)])
         else:
-            judged = [
-                (i, judge(statement.text, passages[i].chunk.text, question=question, encoder=encoder))
-                for i in dict.fromkeys(sources)
-            ]
+            of_all = judged(statement, list(dict.fromkeys(sources)))
             # Python's max keeps the first of equals: the source the generator put first.
-            found = [max(judged, key=lambda pair: pair[1].score)] if judged else []
-        citations += [_citation(statement, i, passages[i], support) for i, support in found]
+            found = [max(of_all, key=lambda pair: pair[1].score)] if of_all else []
+        citations += [_citation(statement, i, passages[i], worth) for i, worth in found]
     return citations
 
 
@@ -188,63 +158,6 @@ def add_markers(text: str, citations: Sequence[Citation]) -> tuple[str, list[Cit
     ]
 
 
-def judge(statement: str, source: str, *, question: str = "", encoder: Encoder | None = None) -> Support:
-    """The sentence of `source` that supports `statement` best, and how well.
-
-    Sentences that hold the statement (or all it quotes, if they agree with the rest of it) word for word come first,
-    among them the one that shares most with the question: a short answer such as "two" may stand in many. Then the
-    share of the statement's content words decides. An `encoder` has no part in the verdict: it helps to choose the
-    sentence to show for a statement that nothing supports. A statement without content ("Yes.") is ``unknown``, shown
-    with the sentence that shares most with the question, and so is everything where the source has no sentences.
-    """
-    spans = statement_spans(source)
-    if not spans:
-        return Support(0, len(source), "unknown", 0.0)
-    texts = [source[start:end] for start, end in spans]
-    plain = [_plain(sentence) for sentence in texts]
-    exact = [i for i, sentence in enumerate(plain) if _holds(sentence, _plain(statement))]
-    quoted = [] if exact else [match.group(1) for match in _QUOTED.finditer(statement)]
-    if quoted:
-        exact = [i for i, sentence in enumerate(plain) if all(_holds(sentence, _plain(part)) for part in quoted)]
-    words = [content_words(with_digits(sentence)) for sentence in texts]
-    weights = idf(words)
-    asked = content_words(with_digits(question))
-    if not has_content(statement):
-        best = max(range(len(texts)), key=lambda i: (overlap(asked, words[i], weights), -i))
-        return Support(*spans[best], "unknown", 0.0)
-    own = content_words(with_digits(statement))
-    # True words prove nothing where those around them, in the statement or in the source, turn their sense.
-    if quoted or len(own) >= _CLAUSE or _VERB.search(statement):
-        exact = [i for i in exact if same_sense(statement, texts[i])]
-    if quoted:
-        # A quotation proves itself, not what is said around it: that must introduce it, or stand there too.
-        rest = _QUOTED.sub(" ", statement)
-        around = content_words(with_digits(rest))
-        introduced = not around or (len(around) <= _FRAMING and _INTRODUCES.search(rest))
-        exact = [i for i in exact if introduced or overlap(around, words[i]) >= COVERED]
-    if exact:
-        best = max(exact, key=lambda i: (overlap(asked, words[i], weights), -i))
-        return Support(*spans[best], "verbatim", 1.0)
-    covered = [overlap(own, each) for each in words]
-    supported = [share >= COVERED and agrees(statement, texts[i], source) for i, share in enumerate(covered)]
-    if any(supported):
-        best = max(range(len(texts)), key=lambda i: (supported[i], covered[i], overlap(asked, words[i], weights), -i))
-        return Support(*spans[best], "supported", min(covered[best], 0.99))
-    near = [0.0] * len(texts)
-    if encoder is not None:
-        near = _cosines(encoder.encode_passages([statement, *texts]))
-    best = max(range(len(texts)), key=lambda i: (covered[i] + near[i], -i))
-    return Support(*spans[best], "unsupported", min(covered[best], 0.49))
-
-
-def _cosines(vectors: Matrix) -> list[float]:
-    """Of the first with each of the others; not every encoder gives vectors of length 1."""
-    lengths = (vectors * vectors).sum(axis=1) ** 0.5
-    lengths[lengths == 0] = 1
-    unit = vectors / lengths[:, None]
-    return [float(value) for value in unit[1:] @ unit[0]]
-
-
 def _citation(statement: Statement, index: int, passage: Passage, support: Support) -> Citation:
     chunk = passage.chunk
     return Citation(
@@ -264,6 +177,7 @@ def _citation(statement: Statement, index: int, passage: Passage, support: Suppo
         verdict=support.verdict,
         score=round(support.score, 4),
         context=_header(chunk, support.start),
+        why=support.why,
     )
 
 
@@ -272,25 +186,6 @@ def _header(chunk: Chunk, start: int) -> str:
     if "|" not in chunk.text[start:].partition("\n")[0]:
         return ""
     return Blocks(chunk.before + chunk.text).header(len(chunk.before) + start)
-
-
-_DASHES = str.maketrans(
-    dict.fromkeys("‐‑‒–−", "-") | dict.fromkeys("—―", " - ") | dict.fromkeys("‘’‛", "'") | dict.fromkeys("“”„«»", '"')
-)
-# "5" does not stand in "5,000", "3.14" or "-5", nor "two" in "twenty-two".
-_LEFT = r"(?<!\w)(?<!\d[.,])(?<!\w[-'])(?<!(?<![^\s(])-)"
-_RIGHT = r"(?!\w)(?![.,]\d)(?![-']\w)"
-_HYPHENATED = re.compile(r"(?<=\w)-\s*\n\s*(?=\w)")
-
-
-def _plain(text: str) -> str:
-    """For comparing word for word: ligatures, quotes, dashes, case and white space made alike, outer marks removed."""
-    text = unicodedata.normalize("NFKC", _HYPHENATED.sub("", text)).translate(_DASHES).casefold()
-    return " ".join(text.split()).strip(" .,;:!?\"'()[]")
-
-
-def _holds(sentence: str, part: str) -> bool:
-    return bool(part) and re.search(_LEFT + re.escape(part) + _RIGHT, sentence) is not None
 
 
 def words_in_common(question: str, passages: Sequence[Passage]) -> float:

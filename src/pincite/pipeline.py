@@ -20,6 +20,7 @@ from pincite.protocols import Source
 from pincite.reading import POOL, arrange, forget
 from pincite.retrieve import Fusion, Mode, retrieve
 from pincite.store.copies import copies
+from pincite.support.lexical import LexicalSupport
 from pincite.syncing import sync_folder
 from pincite.types import (
     VALIDITY_FIELDS,
@@ -38,7 +39,7 @@ from pincite.validity import day, point_in_time
 
 if TYPE_CHECKING:
     from pincite import protocols
-    from pincite.protocols import Chunker, Encoder, Matrix, Reader, Reranker, Store
+    from pincite.protocols import Chunker, Encoder, Matrix, Reader, Reranker, Store, SupportScorer
     from pincite.types import Chunk, Passage
 
 __all__ = ["Options", "Pipeline"]
@@ -76,6 +77,7 @@ class Pipeline:
         generator: Callable[[], protocols.Generator],
         options: Options | None = None,
         reranker: Reranker | None = None,
+        support: SupportScorer | None = None,
     ) -> None:
         self.store = store
         self.encoder = encoder
@@ -83,6 +85,7 @@ class Pipeline:
         self.reader = reader
         self.options = options or Options()
         self.reranker = reranker
+        self.support = support or LexicalSupport(encoder)
         self._make_generator = generator
         self._generator: protocols.Generator | None = None
         self._making = threading.Lock()
@@ -492,7 +495,7 @@ class Pipeline:
         yield answer
 
     def _answering(self) -> Answering:
-        return Answering(self.store, self.encoder, self.generator, self.options.prompt_tokens)
+        return Answering(self.store, self.encoder, self.generator, self.options.prompt_tokens, self.support)
 
     def _query_vector(self, query: str) -> Matrix:
         self._check_probes()
@@ -518,6 +521,7 @@ class Pipeline:
             self._generator.close()
         if self.reranker is not None:
             self.reranker.close()
+        self.support.close()
         self.reader.close()
         self.store.close()
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Prompt,
         StoredDocument,
         StoredSource,
+        Support,
         Token,
     )
 
@@ -53,6 +54,7 @@ __all__ = [
     "Source",
     "Store",
     "StoreHeader",
+    "SupportScorer",
     "TokenScorer",
     "Tokenizer",
 ]
@@ -581,6 +583,32 @@ class Generator(Protocol):
 
     def close(self) -> None:
         """Free what it holds. Idempotent; a later question may load it again."""
+        ...
+
+
+@runtime_checkable
+class SupportScorer(Protocol):
+    """Says whether a source supports a statement."""
+
+    @property
+    def name(self) -> str:
+        """Which one, for people and for the record: ``lexical``, ``nli:…``."""
+        ...
+
+    def judge(self, statement: str, sources: Sequence[str], *, question: str = "") -> list[Support]:
+        """What each of `sources` is worth for `statement`, in their order.
+
+        The span of each result lies within its source. ``verbatim`` only where the words of the statement stand there.
+        A `question` helps to choose between sentences that support it alike.
+        """
+        ...
+
+    def score(self, statement: str, sentences: Sequence[str]) -> list[float]:
+        """How far each sentence alone supports `statement`, in [0, 1], in their order."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds. Idempotent; a later statement may load it again."""
         ...
 
 

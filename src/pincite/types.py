@@ -17,10 +17,14 @@ __all__ = [
     "BUILT_IN_FIELDS",
     "VALIDITY_FIELDS",
     "AddReport",
+    "Alarm",
     "Answer",
     "Chunk",
     "Citation",
+    "Conflict",
+    "Correction",
     "Document",
+    "Evidence",
     "FileOutcome",
     "Filter",
     "Generation",
@@ -35,11 +39,14 @@ __all__ = [
     "PointInTime",
     "Prompt",
     "Qrels",
+    "Quotation",
+    "QuoteVerdict",
     "Run",
     "SearchResult",
     "SentenceShares",
     "StoredDocument",
     "StoredSource",
+    "Support",
     "Token",
     "Verdict",
 ]
@@ -188,6 +195,7 @@ class Passage:
     found: tuple[tuple[int, int], ...] = ()  #: spans of the chunks that were found, where `chunk` is a wider span
     prior: float | None = None  #: p(z|x), the retriever's confidence among the passages read; None: not marginalized
     posterior: float | None = None  #: after the answer, see `Marginal.posteriors`: retriever and reader together
+    suspicion: float = 0.0  #: how much the text reads like orders to a model, in [0, 1]; see `pincite.suspicion`
 
     @property
     def location(self) -> str:
@@ -316,6 +324,97 @@ class Citation:
     verdict: Verdict
     score: float  #: strength of support in [0, 1]; 1 for verbatim
     context: str = ""  #: what the quote is read under, not part of it: the header of the table that it is a row of
+    why: str = ""  #: of one that is not supported: what differs, in words
+
+    @property
+    def reference(self) -> str:
+        """Where it points, as ``pincite show`` opens it: ``DOCUMENT@VERSION:START-END``."""
+        return f"{self.document_id}@{self.version}:{self.start}-{self.end}"
+
+
+QuoteVerdict: TypeAlias = Literal["verbatim", "altered", "elsewhere", "stitched", "absent"]
+"""How words in quotation marks fare in the source they are credited to.
+
+verbatim: they stand there, give or take white space, quotes, dashes, ligatures and hyphens at line ends. altered:
+nearly so, with other words. elsewhere: they stand in another passage. stitched: pieces of them stand there, apart, and what is
+between is not said to be left out. absent: nowhere among the passages.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """How well a source supports a statement, and which of its sentences does."""
+
+    start: int  #: of the supporting sentence, or of several that follow each other, into the source's text
+    end: int
+    verdict: Verdict
+    score: float  #: in [0, 1]
+    why: str = ""  #: of one that is not supported: what differs, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """Words in quotation marks in an answer, held against the sources."""
+
+    answer_start: int  #: of the words, without the marks
+    answer_end: int
+    text: str
+    verdict: QuoteVerdict
+    number: int = 0  #: the source in which `quote` stands; 0: none
+    document_id: str = ""
+    version: int = 0
+    start: int = 0  #: into the document's text
+    end: int = 0
+    quote: str = ""  #: what stands there; of what is stitched, from the first piece to the last
+    difference: str = ""  #: of what is altered or stitched: how it differs, in words
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A source number that was wrong, and the only one that supports the sentence."""
+
+    answer_start: int  #: of the sentence
+    answer_end: int
+    was: int
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two passages that say different things about what a sentence of the answer says."""
+
+    citation: Citation  #: what supports the answer
+    against: Citation  #: what says otherwise; its span in the answer is the same
+    difference: str  #: what differs, in words: ``60 days / 90 days``
+    later: str = ""  #: which of the two is newer, and how that is known; empty where it is not
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """A sign that a document tries to steer the answer. The answer is given all the same."""
+
+    kind: Literal["instruction", "steering", "link"]
+    detail: str  #: in words
+    number: int = 0  #: the passage, from 1; 0: none in particular
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What is known about whether the passages answer a question: measured, not yet weighed.
+
+    None where it was not measured: without a dense leg, without a model's probabilities.
+    """
+
+    cosine: float | None = None  #: of the nearest passage and the question
+    words: float = 0.0  #: largest share of the question's content words in one passage
+    margin: float = 0.0  #: by how much the first fused score is above the second, of their spread
+    reach: float | None = None  #: cosine of the question and the best sentence of the answer's sources
+    support: float = 0.0  #: mean score of support of the answer's sentences
+    unsupported: float = 0.0  #: share of the answer's sentences that no source supports
+    posterior: float | None = None  #: largest p(z|x,y)
+    logprob: float | None = None  #: mean natural log-probability of an answer's token
+    gain: float | None = None  #: mean log-probability of a token with the passages less that without
+    missing: float = 0.0  #: share of the question's names and numbers that no passage holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +432,12 @@ class Answer:
     timings: Mapping[str, float] = field(default_factory=dict)  #: seconds per stage
     tokens: tuple[Token, ...] = ()  #: as the generator wrote them, without citation markers; empty where it has none
     marginal: Marginal | None = None  #: None where the passages were not marginalized
+    quotations: tuple[Quotation, ...] = ()  #: words in quotation marks, held against the sources
+    corrections: tuple[Correction, ...] = ()  #: numbers of sources that were wrong and have been set right
+    conflicts: tuple[Conflict, ...] = ()  #: passages that say otherwise
+    alarms: tuple[Alarm, ...] = ()  #: signs that a document tries to steer the answer
+    evidence: Evidence | None = None  #: what `confidence` was made of
+    confidence: float | None = None  #: that the passages answer the question, calibrated; see `pincite.calibration`
 
     @property
     def probability(self) -> float | None:

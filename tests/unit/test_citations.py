@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from step_helpers import passage
 
-from pincite.citations import add_markers, cite, judge, statements, words_in_common
-from pincite.types import Citation
+from pincite import citations
+from pincite.citations import add_markers, statements, words_in_common
+from pincite.support.lexical import LexicalSupport, judge
+from pincite.types import Citation, Passage
 from toys import ToyEncoder
 
 if TYPE_CHECKING:
@@ -23,6 +25,18 @@ LEASE = (
     "The term of this lease is two years. The tenant pays 1,250 euros on the third day of each month. "
     "The tenant may not keep dogs. Two keys are handed over. Notice is given three months before the end."
 )
+
+
+def cite(
+    text: str,
+    question: str,
+    passages: Sequence[Passage],
+    *,
+    sources: Sequence[int] | None = None,
+    parts: Sequence[tuple[int, int]] = (),
+) -> list[Citation]:
+    """With the lexical judge."""
+    return citations.cite(text, question, passages, sources=sources, parts=parts, support=LexicalSupport())
 
 
 def shown(source: str, statement: str, question: str = "") -> tuple[str, str]:

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support_pairs import CHECKING, TUNING
 
-from pincite.citations import judge
 from pincite.claims import agrees, numbers, same_sense, with_digits
+from pincite.support.lexical import judge
 
 
 def held(statement: str, sentence: str) -> bool:

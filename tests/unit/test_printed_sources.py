@@ -10,12 +10,15 @@ from step_helpers import passage
 
 from pincite.citations import cite
 from pincite.cli.ask import print_sources
+from pincite.support.lexical import LexicalSupport
 from pincite.types import Answer
 
 
 def shown(context: str) -> list[str]:
     found = passage("| P2 | 500 bar |")
-    citations = [replace(each, context=context) for each in cite("| P2 | 500 bar | [1]", "", [found])]
+    citations = [
+        replace(each, context=context) for each in cite("| P2 | 500 bar | [1]", "", [found], support=LexicalSupport())
+    ]
     console = Console(width=200, file=StringIO())
     print_sources(console, Answer("?", "| P2 | 500 bar | [1]", tuple(citations), (found,)))
     assert isinstance(console.file, StringIO)

@@ -1,0 +1,1 @@
+"""Whether a source supports a statement: one file for each way of judging it."""

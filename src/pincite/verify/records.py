@@ -1,0 +1,88 @@
+"""What flows through the check of a finished text. All are frozen; offsets are into the text that is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from pincite.types import Quotation, Support
+
+__all__ = ["Authority", "AuthorityStatus", "Brief", "Claim", "Finding", "Place"]
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """A provision or a decided case as a text names it."""
+
+    kind: Literal["provision", "case"]
+    start: int
+    end: int
+    text: str  #: as it stands there
+    act: str = ""  #: of a provision: key of the act in the grammar (``ipc``), or its name as written where none fits
+    unit: str = ""  #: ``section``, ``article``, ``order``, ``rule``, ``schedule``
+    provision: str = ""  #: its number without what is below it: ``302``, ``21A``
+    below: str = ""  #: what is below it: ``(1)(a)``
+    parties: tuple[str, str] | None = None  #: of a case, as written; the second empty where only one is named
+    reports: tuple[str, ...] = ()  #: of a case, in one form each: ``AIR 1973 SC 1461``, ``(1973) 4 SCC 225``
+    year: int | None = None  #: of a case, as the text gives it, of the report where it gives no other
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Characters of a version of a document."""
+
+    document_id: str
+    version: int
+    start: int
+    end: int
+    title: str
+    uri: str
+    page: int | None = None
+
+
+AuthorityStatus: TypeAlias = Literal[
+    "found", "not-found", "wrong-name", "wrong-year", "wrong-act", "not-in-force", "ambiguous"
+]
+"""What the corpus says of an authority.
+
+found: it is there as named. not-found: it is not in this corpus, which does not make it false. wrong-name: the report
+is there, of a case with other parties. wrong-year: a case of that name is there, of another year or under another
+report. wrong-act: the act has no such provision or its provision is about something else, and another act's fits.
+not-in-force: it is there, and not in force on the day that was asked. ambiguous: several fit.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of one authority."""
+
+    authority: Authority
+    status: AuthorityStatus
+    note: str = ""  #: in words: what is there instead, since when it is not in force
+    place: Place | None = None  #: where it stands, or what comes nearest
+    others: tuple[Place, ...] = ()  #: of what is ambiguous
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of the text that names authorities, and how it fares against them."""
+
+    start: int
+    end: int
+    text: str
+    findings: tuple[Finding, ...]
+    quotations: tuple[Quotation, ...] = ()  #: offsets are into the whole text
+    support: Support | None = None  #: the best among the authorities found; None where nothing could be compared
+    place: Place | None = None  #: the characters that support it, or come nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """A text that was checked."""
+
+    name: str
+    text: str
+    claims: tuple[Claim, ...]
+    as_of: str = ""  #: the day of the law that was asked for, ISO 8601; empty: as recorded last
+    warnings: tuple[str, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)  #: what it was checked with
