@@ -336,8 +336,8 @@ QuoteVerdict: TypeAlias = Literal["verbatim", "altered", "elsewhere", "stitched"
 """How words in quotation marks fare in the source they are credited to.
 
 verbatim: they stand there, give or take white space, quotes, dashes, ligatures and hyphens at line ends. altered:
-nearly so, with other words. elsewhere: they stand in another passage. stitched: pieces of them stand there, apart, and what is
-between is not said to be left out. absent: nowhere among the passages.
+nearly so, with other words. elsewhere: they stand in another passage. stitched: pieces of them stand there, apart, and
+what is between is not said to be left out. absent: nowhere among the passages.
 """
 
 
