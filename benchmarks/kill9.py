@@ -207,7 +207,7 @@ def _any_change(
     if did == "add":
         content = new_content(rng)
         notebook.note(doing="add" if current is None else "update", target={name: content})
-        path.write_text(make_text(content))
+        _put(path, content)
         return lambda: pipeline.add(path)
     if did == "sync":
         for _ in range(rng.randint(1, 5)):
@@ -236,11 +236,18 @@ def _any_change(
     return None
 
 
+def _put(path: Path, content: str) -> None:
+    """Whole or not at all: it is the index that is tried here, and a file cut short by the kill says nothing of it."""
+    unfinished = path.parent.with_name("unfinished")
+    unfinished.write_text(make_text(content))
+    os.replace(unfinished, path)
+
+
 def _edit(rng: random.Random, files: Path, documents: int) -> None:
     path = files / f"d{rng.randrange(documents)}.txt"
     match rng.choice(["write", "move", "delete"]):
         case "write":
-            path.write_text(make_text(new_content(rng)))
+            _put(path, new_content(rng))
         case "move" if path.exists():
             os.rename(path, files / f"d{rng.randrange(documents)}.txt")
         case "delete" if path.exists():
