@@ -32,6 +32,7 @@ from pincite.cli.show import show
 from pincite.cli.status import status
 from pincite.cli.sync import sync
 from pincite.cli.tune import tune
+from pincite.cli.verify import verify
 
 __all__ = ["app", "main"]
 
@@ -66,6 +67,7 @@ app.command("add")(add)
 app.command("sync")(sync)
 app.command("search")(search)
 app.command("ask")(ask)
+app.command("verify")(verify)
 app.command("list")(list_documents)
 app.command("show")(show)
 app.command("history")(history)

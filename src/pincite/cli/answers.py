@@ -335,7 +335,8 @@ def _about(settings: Mapping[str, Settings], seed: int) -> list[str]:
 
 
 def _report_text(suffix: str, reports: Sequence[AnswerReport], about: Sequence[str]) -> str:
-    from pincite.evaluation.answer_report import answers_data, answers_html, answers_markdown
+    from pincite.evaluation.answer_page import answers_html
+    from pincite.evaluation.answer_report import answers_data, answers_markdown
 
     if suffix == ".json":
         return json.dumps({"about": list(about), **answers_data(reports)}, ensure_ascii=False, indent=2) + "\n"

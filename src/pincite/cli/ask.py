@@ -22,6 +22,7 @@ from pincite.cli.common import (
     read_settings,
     short_path,
 )
+from pincite.cli.proof import print_proof
 from pincite.cli.versions import (
     AsOfOption,
     AsRecordedOption,
@@ -109,7 +110,8 @@ def ask(
         versions = versions_of(pincite.store, ((each.document_id, each.version) for each in answer.citations))
     if as_json:
         data = {**plain(answer), "probability": answer.probability}
-        for row in data["citations"]:
+        for row, citation in zip(data["citations"], answer.citations, strict=True):
+            row["reference"] = citation.reference
             row.update(version_data(versions.get((row["document_id"], row["version"]))))
         print_json(data)
     else:
@@ -149,16 +151,24 @@ def print_sources(
             f"[bold]\\[{citation.number}][/] {escape(citation.title)}{escape(_where(citation))}  "
             f"[dim]{escape(short_path(citation.uri))} · {escape(version)} · "
             f"characters {citation.start}-{citation.end}[/]  {_VERDICTS[citation.verdict]}"
+            f"{f': {escape(citation.why)}' if citation.why else ''}"
         )
         for line in citation.context.splitlines():
             if line.strip("|-: "):  # all but the row of dashes
                 out.print(f"    [dim]{escape(line)}[/]")
         out.print(f"    “{escape(' '.join(citation.quote.split()))}”")
+    print_proof(out, answer)
     for warning in answer.warnings:
         out.print(f"[yellow]note[/] {escape(warning)}")
     seconds = sum(answer.timings.values())
     by = f"{answer.model}, " if answer.model else ""
-    out.print(f"[dim]{by}{f'{point}, ' if point else ''}{seconds:.1f} s[/]")
+    sure = "" if answer.confidence is None else f"{_percent(answer.confidence)} sure that the sources answer this, "
+    out.print(f"[dim]{by}{f'{point}, ' if point else ''}{sure}{seconds:.1f} s[/]")
+
+
+def _percent(share: float) -> str:
+    # Nothing here is certain, whatever rounding says.
+    return f"{min(99, max(1, round(100 * share)))} %"
 
 
 def _letters(text: str) -> str:
