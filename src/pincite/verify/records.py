@@ -7,14 +7,14 @@ from typing import Literal, TypeAlias
 
 from pincite.types import Quotation, Support
 
-__all__ = ["Authority", "AuthorityStatus", "Brief", "Claim", "Finding", "Place"]
+__all__ = ["Authority", "AuthorityStatus", "Brief", "Claim", "Finding", "Mark", "MarkStatus", "Place"]
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A provision or a decided case as a text names it."""
+    """A provision or a decided case as a text names it, or a pointer into a document as pincite writes them."""
 
-    kind: Literal["provision", "case"]
+    kind: Literal["provision", "case", "reference"]
     start: int
     end: int
     text: str  #: as it stands there
@@ -25,6 +25,9 @@ class Authority:
     parties: tuple[str, str] | None = None  #: of a case, as written; the second empty where only one is named
     reports: tuple[str, ...] = ()  #: of a case, in one form each: ``AIR 1973 SC 1461``, ``(1973) 4 SCC 225``
     year: int | None = None  #: of a case, as the text gives it, of the report where it gives no other
+    decided: bool = False  #: whether `year` is that of the decision, said apart from the reports: ``A v. B (1973)``
+    pinpoint: str = ""  #: where in the case: ``para 12``, ``p. 290``
+    short: bool = False  #: a case named before, or by one party: ``Maneka Gandhi's case``, ``Masud Khan (supra)``
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,52 @@ class Finding:
     authority: Authority
     status: AuthorityStatus
     note: str = ""  #: in words: what is there instead, since when it is not in force
+    name: str = ""  #: what stands at `place`: ``Section 302, Indian Penal Code``, the name of the case and its day
     place: Place | None = None  #: where it stands, or what comes nearest
     others: tuple[Place, ...] = ()  #: of what is ambiguous
 
 
+MarkStatus: TypeAlias = Literal[
+    "ok",
+    "not-found",
+    "wrong-name",
+    "wrong-year",
+    "wrong-act",
+    "not-in-force",
+    "altered-quote",
+    "quote-elsewhere",
+    "quote-absent",
+    "unsupported",
+    "ambiguous",
+    "unchecked",
+]
+"""What is said of a place of the text.
+
+Those of an authority are as in `AuthorityStatus`. altered-quote: the words stand there nearly so, or in pieces.
+quote-elsewhere: not there, but elsewhere in the corpus. quote-absent: nowhere in the corpus. unsupported: the passage
+found does not say so, which does not make it false. unchecked: it was not compared, and the note says why.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is said of a place of the text."""
+
+    start: int
+    end: int
+    what: Literal["authority", "quotation", "claim"]
+    status: MarkStatus
+    note: str = ""  #: in words: what is there instead, what differs
+    place: Place | None = None
+    quote: str = ""  #: the words at `place`, of a quotation or a claim
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sentence of the text that names authorities, and how it fares against them."""
+    """A sentence of the text that names authorities, and how it fares against them.
+
+    One that goes on about those of the claim before it ("It further held that …") has no findings of its own.
+    """
 
     start: int
     end: int
@@ -74,6 +116,8 @@ class Claim:
     quotations: tuple[Quotation, ...] = ()  #: offsets are into the whole text
     support: Support | None = None  #: the best among the authorities found; None where nothing could be compared
     place: Place | None = None  #: the characters that support it, or come nearest
+    statement: str = ""  #: what was compared: the sentence without its citations and what merely leads to them
+    marks: tuple[Mark, ...] = ()  #: what is said of it, of its authorities and of its quotations
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +127,7 @@ class Brief:
     name: str
     text: str
     claims: tuple[Claim, ...]
+    silent: int = 0  #: sentences that name no authority and go on about none
     as_of: str = ""  #: the day of the law that was asked for, ISO 8601; empty: as recorded last
     warnings: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)  #: what it was checked with
