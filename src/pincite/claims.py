@@ -1,4 +1,4 @@
-"""What a sentence claims beyond the words it uses: how much, in what unit, duty or permission, yes or no, of whom.
+"""What a sentence claims beyond the words it uses: how much, when, by whom to whom, on what condition, yes or no.
 
 Two sentences may share nearly all their words and still say different things ("at least two months", "at most three
 months"). What is compared here is cheap and errs towards finding a difference: a paraphrase that is right may be
@@ -8,138 +8,253 @@ refused, a changed number must not pass. Written for English; other languages ha
 from __future__ import annotations
 
 import re
-import unicodedata
+from collections.abc import Callable
 
-from pincite.words import all_words, content_words
+from pincite.numerals import days, numbers, plain, with_digits
+from pincite.roles import exchanged
+from pincite.words import all_words, content_words, has_content
 
-__all__ = ["agrees", "numbers", "same_sense", "with_digits"]
-
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve "
-    "thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_VALUES = {word: value for value, word in enumerate(_SMALL.split())}
-_VALUES |= {word: 10 * tens for tens, word in enumerate(_TENS.split(), start=2)}
-_VALUES |= {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_NUMERALS = {word: str(value) for word, value in _VALUES.items()}
-_NUMERALS |= {"once": "1x", "twice": "2x", "double": "2x", "half": "0.5"}
-# "first" is "1st", "second" "2nd", "third" "3rd", and the others end in "th".
-_NUMERALS |= {
-    word: f"{n}{('st', 'nd', 'rd')[n - 1] if n <= 3 else 'th'}" for n, word in enumerate(_ORDINALS.split(), start=1)
-}
-_NUMERAL = re.compile(rf"\b(?:(?P<tens>{_TENS.replace(' ', '|')})-)?(?P<word>{'|'.join(_NUMERALS)})\b")
-
-# Phrases that bound the number after them. "Not more than" is a bound and no negation, so these are replaced first.
-_BOUNDS = tuple(
-    (f" {symbol} ", re.compile(rf"\b(?:{phrases})\b"))
-    for symbol, phrases in (
-        ("≥", r"at least|not? (?:less|fewer|earlier|shorter|lower) than|(?:a )?minimum of"),
-        ("≤", r"at most|not? (?:more|greater|later|longer|higher) than|up to|(?:a )?maximum of|within"),
-        ("≤", r"(?:may )?extends? to|not exceed(?:ing)?"),
-        (">", r"(?:more|greater|longer|higher) than|over|above|exceed(?:s|ed|ing)?"),
-        ("<", r"(?:less|fewer|shorter|lower) than|under|below"),
-    )
-)
-_NUMBER = re.compile(r"(?P<bound>[≥≤<>])?\s*(?:(?:the|an?)\s+)?[$€£₹]?\s*(?P<number>(?<!\w)-?\w*\d\w*(?:[.,]\d+)*)")
-# "1,250" and "1,00,000" group digits; "3,14" is a decimal number and must not become 314.
-_GROUPING = re.compile(r"(?<=\d),(?=(?:\d{2,3},)*\d{3}(?!\d))")
-_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-") | dict.fromkeys("’‘", "'"))
-_SYMBOLS = {"%": " percent ", "per cent": " percent ", "€": " euro ", "$": " dollar ", "£": " pound ", "₹": " rupee "}
+__all__ = ["agrees", "disagreement", "numbers", "same_sense", "with_digits"]
 
 _UNITS = frozenset(all_words("minute hour day week month quarter year percent euro dollar pound rupee cent"))
 _ORDER = frozenset(all_words("before after"))
+_BEYOND = frozenset(("beyond", "outside"))
 _DUTY = re.compile(r"\b(?:must|shall|required|obliged|ha(?:s|ve) to|mandatory)\b")
 _LEAVE = re.compile(r"\b(?:may|can|might|could|entitled|allowed|permitted|optional)\b")
+_MODAL = re.compile(rf"{_DUTY.pattern}|{_LEAVE.pattern}|\b(?:will|would|should)\b")
 _NEGATION = re.compile(r"\b(?:not|no|never|neither|nor|none|nobody|nothing|cannot|without|false|untrue)\b|n't\b")
 _CLAUSE = re.compile(r"[;:]|,\s*(?=(?:nor|but|unless|except|provided)\b)")
+#: A condition belongs to what it follows: only these begin a clause that it has no part in.
+_MAIN_CLAUSE = re.compile(r"[;:]|,\s*(?=(?:nor|but)\b)|\s+(?:and|but)\s+(?=(?:shall|must|may|will|can)\b)")
 _NAME = re.compile(r"(?<=\s)[\"'“‘(]*([A-Z][\w&.-]*\w)")
+
+_EXCEPT = re.compile(r"\b(?:unless|except(?:ing)?|save (?:as|that|for|where|in)|other than|excluding|but for)\b")
+_ONLY = re.compile(r"\b(?:only|solely|exclusively|no(?:thing|body|ne)? (?:other|else))\b")
+_IF = re.compile(
+    r"\b(?:if|provided(?! (?:by|for|in|with|to|under|at|from|on)\b)|providing that|subject to|in case|on condition"
+    r"|(?:so|as) long as|in the event)\b"
+)
+#: Say "if" where something is ordered or allowed, and "at that time" or "there" in a story.
+_WHERE = re.compile(r"\b(?:where|when|whenever)\b")
+_ALL = re.compile(r"\b(?:all|every|everyone|everybody|everything|always)\b")
+_LIKE_ALL = re.compile(rf"{_ALL.pattern}|\b(?:each|any|whole|entire|whoever|whatever|no|none|nobody|never|both)\b")
+_MOST = re.compile(r"\b(?:most(?= (?:of|\w+s\b))|majority)\b")
+_LIKE_MOST = re.compile(rf"{_MOST.pattern}|{_LIKE_ALL.pattern}")
+#: Of these what is denied is not the verb: "not all may" is no "all may not".
+_NARROW = re.compile(r"\b(?:not|n't) (?:all|every|always|only|necessarily|exclusively)\b")
 
 
 def agrees(statement: str, sentence: str, passage: str) -> bool:
-    """Whether nothing that `statement` claims differs from what `sentence`, of `passage`, claims.
+    """Whether nothing that `statement` claims differs from what `sentence`, of `passage`, claims."""
+    return not disagreement(statement, sentence, passage)
 
-    Every number of the statement, with its bound and every unit, must be in the sentence, and every name in the
-    passage, where it may stand a sentence earlier. A duty is not a permission, and what is denied must be denied.
+
+def disagreement(statement: str, sentence: str, passage: str) -> str:
+    """How what `statement` claims differs from what `sentence`, of `passage`, claims, in words; empty if it does not.
+
+    Every number of the statement, with its bound and every unit, every day as far as it is given, must be in the
+    sentence, and every name in the passage, where it may stand a sentence earlier. What is denied must be denied, of
+    the same. A duty is not a permission, a part is not all, no word stands in another's place, and who does it to whom
+    stays; a condition of what the statement draws on must stand in the statement too. The first difference is told.
     """
-    own, other = _plain(statement), _plain(sentence)
-    if not (numbers(statement) <= numbers(sentence) and same_sense(statement, sentence)):
-        return False
-    words, others = set(all_words(_units(own))), set(all_words(_units(other)))
-    if not (words & _UNITS <= others and words & _ORDER <= others):
-        return False
-    if not set(all_words(" ".join(_NAME.findall(statement)))) <= set(all_words(passage)):
-        return False
-    if _NEGATION.search(own):
-        return True  # "must not" and "may not" forbid alike
-    crossed = (_only(_DUTY, _LEAVE, own) and _only(_LEAVE, _DUTY, other)) or (
-        _only(_LEAVE, _DUTY, own) and _only(_DUTY, _LEAVE, other)
-    )
-    return not crossed
+    own, other = plain(statement), plain(sentence)
+    for look in _LOOKS:
+        if why := look(own, other):
+            return why
+    names = dict.fromkeys(_NAME.findall(statement))
+    known = {*all_words(passage), *all_words(with_digits(passage))}  # July, where 2024-07-01 stands
+    if missing := [name for name in names if not set(all_words(name)) <= known]:
+        return f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} not named in the source"
+    return _replaced(own, other) or exchanged(own, other)
 
 
 def same_sense(statement: str, sentence: str) -> bool:
-    """Whether the sentence has the statement's numbers, bounds aside, and denies as often as the statement does.
+    """Whether the sentence has the statement's numbers, bounds aside, denies as often, and sets no other condition.
 
     Weaker than `agrees`: for a statement whose words stand in the sentence one by one.
     """
     bare = {number.lstrip("≥≤<>") for number in numbers(sentence)}
-    own, other = _plain(statement), _plain(sentence)
-    return {number.lstrip("≥≤<>") for number in numbers(statement)} <= bare and (
-        len(_NEGATION.findall(own)) == len(_NEGATION.findall(_clauses_used(own, other)))
-    )
+    own, other = plain(statement), plain(sentence)
+    has_numbers = {number.lstrip("≥≤<>") for number in numbers(statement)} <= bare
+    return has_numbers and not (_denied(own, other) or _conditions(own, other))
 
 
-def numbers(text: str) -> set[str]:
-    """The numbers of `text`, written in digits or in words, each with its bound.
-
-    >>> sorted(numbers("Not more than thirty days, or 1,250 euros under section 7A."))
-    ['1250', '7a', '≤30']
-    """
-    return {(match["bound"] or "") + match["number"] for match in _NUMBER.finditer(_plain(text))}
-
-
-def with_digits(text: str) -> str:
-    """`text` in lower case with its numerals in digits, not grouped.
-
-    >>> with_digits("Twenty-five days, the third time, 1,250 euros")
-    '25 days, the 3rd time, 1250 euros'
-    """
-    plain = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold()
-    return _NUMERAL.sub(_digits, _GROUPING.sub("", plain))
+def _numbers(own: str, other: str) -> str:
+    stated, there = numbers(own), numbers(other)
+    for number in sorted(stated - there):
+        bare = number.lstrip("≥≤<>")
+        if others := [each for each in there if each.lstrip("≥≤<>") == bare]:
+            return f"the source says {_bounded(others[0])}, not {_bounded(number)}"
+        # Of the numbers there the one that counts or names the same: "40 bar" for "60 bar", "section 7" for "9".
+        for before in (False, True):
+            beside = _beside(number, own, before=before)
+            for each in sorted(there - stated) if beside else ():
+                if _beside(each, other, before=before) == beside:
+                    shown = [f"{beside} {n}" if before else f"{n} {beside}" for n in (_bounded(each), _bounded(number))]
+                    return f"the source says {shown[0]}, not {shown[1]}"
+        return f"{_bounded(number)} is not in the sentence of the source"
+    return ""
 
 
-def _plain(text: str) -> str:
-    text = " ".join(with_digits(text).split())
-    for symbol, phrase in _BOUNDS:
-        text = phrase.sub(symbol, text)
-    return text
+def _days(own: str, other: str) -> str:
+    there = sorted(days(other), key=str)
+    for day in sorted(days(own), key=str):
+        if not any(day.within(each) for each in there):
+            return f"the source says {there[0]}, not {day}" if there else f"{day} is not in the sentence of the source"
+    return ""
 
 
-def _digits(match: re.Match[str]) -> str:
-    tens, word = match["tens"], match["word"]
-    if tens and word in _VALUES and _VALUES[word] < 10:
-        return str(_VALUES[tens] + _VALUES[word])
-    return f"{_VALUES[tens]}-{_NUMERALS[word]}" if tens else _NUMERALS[word]
+def _units(own: str, other: str) -> str:
+    there = set(all_words(other))
+    for word in re.findall(r"\w+", own):
+        (folded,) = all_words(word) or ("",)
+        if folded in _UNITS | _ORDER and folded not in there:
+            instead = [each for each in re.findall(r"\w+", other) if all_words(each)[0] in _peers(folded)]
+            own_words = set(all_words(own))
+            differing = [each for each in instead if all_words(each)[0] not in own_words]
+            if differing:
+                return f"the source says “{differing[0]}”, not “{word}”"
+            return f"“{word}” is not in the sentence of the source"
+    return ""
 
 
-def _units(text: str) -> str:
-    for symbol, word in _SYMBOLS.items():
-        text = text.replace(symbol, word)
-    return text
+def _peers(folded: str) -> frozenset[str]:
+    return _ORDER if folded in _ORDER else _UNITS
+
+
+def _denied(own: str, other: str) -> str:
+    """Whether one denies what the other does not, in words; empty if not."""
+    used = _clauses_used(own, other)
+    denials, denials_there = _NEGATION.findall(own), _NEGATION.findall(used)
+    if len(denials) < len(denials_there):
+        return f"the source denies: it has “{denials_there[0]}”"
+    if len(denials) > len(denials_there):
+        return f"the source does not deny: the statement has “{denials[0]}”"
+    if bool(_NARROW.search(own)) != bool(_NARROW.search(used)):
+        return "the source denies something else"
+    if len(denials) == 1:
+        mine, theirs = _word_denied(own), _word_denied(used)
+        if mine != theirs and mine in content_words(used) and theirs in content_words(own):
+            return f"the source denies something else: “{theirs}”, not “{mine}”"
+    return ""
+
+
+def _word_denied(text: str) -> str:
+    match = _NEGATION.search(text)
+    after = content_words(text[match.end() :]) if match else []
+    return after[0] if after else ""
+
+
+def _duty(own: str, other: str) -> str:
+    if _NEGATION.search(own):
+        return ""  # "must not" and "may not" forbid alike
+    other = _used(own, _MAIN_CLAUSE.split(other), same_act=True)
+    for one, another in ((_DUTY, _LEAVE), (_LEAVE, _DUTY)):
+        if _only(one, another, own) and _only(another, one, other):
+            return f"the source says “{_found(another, other)}”, not “{_found(one, own)}”"
+    return ""
+
+
+def _conditions(own: str, other: str) -> str:
+    used = _used(own, _MAIN_CLAUSE.split(other), same_act=True)
+    for kind in (_EXCEPT, _ONLY):
+        there, here = kind.search(used), kind.search(own)
+        if there and not here:
+            return f"the source has “{_from(there, used)}”"
+        if here and not there:
+            return f"the source does not say “{here.group()}”"
+    there = _IF.search(used) or (_WHERE.search(used) if _MODAL.search(used) else None)
+    if there and not (_IF.search(own) or _WHERE.search(own)):
+        return f"the source has “{_from(there, used)}”"
+    return ""
+
+
+def _quantities(own: str, other: str) -> str:
+    for kind, enough in ((_ALL, _LIKE_ALL), (_MOST, _LIKE_MOST)):
+        if (match := kind.search(own)) and not enough.search(other):
+            return f"the source does not say “{match.group()}”"
+    return ""
+
+
+def _replaced(own: str, other: str) -> str:
+    """A word of the statement in whose place, between the same two words, the sentence has another."""
+    mine, theirs = re.findall(r"\w+", own), re.findall(r"\w+", other)
+    folded, there = all_words(" ".join(mine)), all_words(" ".join(theirs))
+    if len(folded) != len(mine) or len(there) != len(theirs):
+        return ""  # "3.14" is one word and two: nothing can be told by place
+    for i in range(1, len(mine) - 1):
+        if folded[i] in there or not has_content(mine[i]):
+            continue
+        for j in range(1, len(theirs) - 1):
+            around = (there[j - 1], there[j + 1]) == (folded[i - 1], folded[i + 1])
+            same = mine[i][:4] == theirs[j][:4] or {mine[i], theirs[j]} <= _BEYOND  # "party", "parties"
+            if around and not same and there[j] not in folded and has_content(theirs[j]):
+                return f"the source says “{theirs[j]}”, not “{mine[i]}”"
+    return ""
+
+
+#: In the order in which a reader would be told.
+_LOOKS: tuple[Callable[[str, str], str], ...] = (_days, _numbers, _denied, _units, _duty, _conditions, _quantities)
 
 
 def _clauses_used(statement: str, sentence: str) -> str:
+    return _used(statement, _CLAUSE.split(sentence))
+
+
+def _used(statement: str, clauses: list[str], *, same_act: bool = False) -> str:
     """The clause nearest to the statement, and those that hold words of it which the nearest lacks.
 
-    Statutes string many clauses together: a negation in one that the statement does not draw on says nothing.
+    Statutes string many clauses together: a negation in one that the statement does not draw on says nothing. With
+    `same_act` clauses that order or allow what the statement does not speak of are left out: of "shall use it only
+    so and shall not sell it" the first, where the statement is about selling.
     """
     wanted = set(content_words(statement))
-    clauses = _CLAUSE.split(sentence)
     nearest = max(clauses, key=lambda clause: len(wanted.intersection(content_words(clause))))
     missing = wanted - set(content_words(nearest))
-    return " ".join(each for each in clauses if each is nearest or not missing.isdisjoint(content_words(each)))
+
+    def draws_on(clause: str) -> bool:
+        if missing.isdisjoint(content_words(clause)):
+            return False
+        modal = _MODAL.search(clause) if same_act else None
+        return (
+            modal is None
+            or content_words(clause[modal.end() :])[:1] == []
+            or (content_words(clause[modal.end() :])[0] in wanted)
+        )
+
+    return " ".join(each for each in clauses if each is nearest or draws_on(each))
+
+
+def _beside(number: str, text: str, *, before: bool) -> str:
+    """The word right after a number, or right before it, if it means anything."""
+    bare = re.escape(number.lstrip("≥≤<>"))
+    pattern = rf"([^\W\d]\w*)\s+{bare}(?![\w])" if before else rf"(?<![\w.,]){bare}\s+([^\W\d]\w*)"
+    match = re.search(pattern, text)
+    return match[1] if match and has_content(match[1]) else ""
+
+
+_BOUND_WORDS = {"≥": "at least ", "≤": "at most ", ">": "more than ", "<": "less than "}
+_TIMES = {"1x": "once", "2x": "twice"}
+
+
+def _bounded(number: str) -> str:
+    bare = number.lstrip("≥≤<>")
+    return f"{_BOUND_WORDS.get(number[:1], '')}{_TIMES.get(bare, bare)}"
+
+
+def _from(match: re.Match[str], text: str) -> str:
+    """The words of a condition from where it begins, a few of them."""
+    words = text[match.start() :].split(",")[0].split()
+    return " ".join(words[:6]).rstrip(".;:") + (" …" if len(words) > 6 else "")
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _found(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match.group() if match else ""
 
 
 def _only(one: re.Pattern[str], other: re.Pattern[str], text: str) -> bool:

@@ -7,16 +7,24 @@ layout: an ONNX file runs in ONNX Runtime, safetensors alone need the ``transfor
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from pincite.encoders.batching import BATCH_TOKENS
-from pincite.encoders.folder import ONNX_FILES, max_positions, model_folder, read_json
-from pincite.encoders.onnx import open_session
+from pincite.encoders.folder import max_positions, read_json
+from pincite.encoders.pairs import (
+    classifier_folder,
+    clean,
+    load_classifier,
+    load_tokenizer,
+    logistic,
+    pair_logits,
+    weights_file,
+)
 from pincite.errors import BackendError, InputError, MissingExtraError
 from pincite.protocols import Reranked
 from pincite.rerankers.ordering import check_budget, passage_text, rerank_in_batches
@@ -25,11 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
 
+    from pincite.encoders.pairs import Model
     from pincite.protocols import Matrix
     from pincite.types import Passage
-
-    Ids: TypeAlias = NDArray[np.int64]
-    Model: TypeAlias = Callable[[Ids, Ids, Ids], Matrix]
 
 __all__ = ["CrossEncoderReranker"]
 
@@ -80,15 +86,7 @@ class CrossEncoderReranker:
         self.weight = weight
         self.threads = threads
         self._depth = depth
-        folder = model_folder(path_or_name)
-        config = read_json(folder / "config.json")
-        if not config:
-            raise InputError(f"{folder} is not a model: it has no config.json")
-        kinds = config.get("architectures") or []
-        if kinds and not any(str(kind).endswith("ForSequenceClassification") for kind in kinds):
-            raise InputError(
-                f"{folder} holds {', '.join(map(str, kinds))}, not a cross-encoder (…ForSequenceClassification)"
-            )
+        folder, config = classifier_folder(path_or_name, "a cross-encoder")
         labels = len(config.get("id2label") or "..")
         if labels > 2:
             raise InputError(f"{folder} tells {labels} classes apart; a cross-encoder has one label, or two")
@@ -96,13 +94,8 @@ class CrossEncoderReranker:
         self._pad = int(config.get("pad_token_id") or 0)
         self._max_length = max_positions(folder, config)
         self._tokenizer_path = folder / "tokenizer.json"
-        if not self._tokenizer_path.is_file():
-            raise InputError(f"{folder} has no tokenizer.json")
-        onnx = [folder / name for name in ONNX_FILES if (folder / name).is_file()]
-        self._model_path = onnx[0] if onnx else folder / "model.safetensors"
-        if not self._model_path.is_file():
-            raise InputError(f"{folder} has neither {' nor '.join(ONNX_FILES)} nor model.safetensors")
-        if not onnx and not (find_spec("torch") and find_spec("transformers")):
+        self._model_path = weights_file(folder)
+        if self._model_path.suffix != ".onnx" and not (find_spec("torch") and find_spec("transformers")):
             raise MissingExtraError(f"the safetensors model {path_or_name}", "transformers")
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
@@ -153,7 +146,7 @@ class CrossEncoderReranker:
         asked, _ = self._fit(query)
         windows: list[Encoding] = []
         owners: list[int] = []
-        for owner, whole in enumerate(loaded.windowing.encode_batch([(asked, _clean(text)) for text in texts])):
+        for owner, whole in enumerate(loaded.windowing.encode_batch([(asked, clean(text)) for text in texts])):
             for window in (whole, *whole.overflowing):
                 windows.append(window)
                 owners.append(owner)
@@ -166,7 +159,7 @@ class CrossEncoderReranker:
     def _fit(self, query: str) -> tuple[str, str]:
         """The query as it is read, and what was cut of it, in words."""
         counting = self._load().counting
-        query = _clean(query)
+        query = clean(query)
         limit = max(1, int((self._max_length - counting.num_special_tokens_to_add(True)) * _QUERY_SHARE))
         spans = counting.encode(query, add_special_tokens=False).offsets
         if len(spans) <= limit:
@@ -174,52 +167,30 @@ class CrossEncoderReranker:
         return query[: spans[limit - 1][1]], f"only the first {limit} of the query's {len(spans)} tokens are read"
 
     def _logits(self, model: Model, windows: Sequence[Encoding]) -> Matrix:
-        """Logits of every window, float32 (len(windows), labels), computed longest first in batches of like length."""
-        order = sorted(range(len(windows)), key=lambda i: -len(windows[i].ids))
-        parts: list[Matrix] = []
-        start = 0
-        while start < len(order):
-            length = len(windows[order[start]].ids)
-            rows = order[start : start + max(1, BATCH_TOKENS // length)]
-            start += len(rows)
-            ids = np.full((len(rows), length), self._pad, dtype=np.int64)
-            mask, types = np.zeros_like(ids), np.zeros_like(ids)
-            for row, i in enumerate(rows):
-                window = windows[i]
-                ids[row, : len(window.ids)] = window.ids
-                mask[row, : len(window.ids)] = 1
-                types[row, : len(window.ids)] = window.type_ids
-            logits = model(ids, mask, types)
-            if logits.ndim != 2 or logits.shape[0] != len(rows) or logits.shape[1] not in (1, 2):
-                raise BackendError(
-                    f"{self.name} gave scores of shape {logits.shape} for {len(rows)} pairs; "
-                    "a cross-encoder gives one or two for each"
-                )
-            parts.append(logits)
-        logits = np.concatenate(parts)
-        given: Matrix = np.empty_like(logits)
-        given[order] = logits
-        return given
+        """Logits of every window, float32 (len(windows), labels)."""
+        logits = pair_logits(model, windows, pad=self._pad, budget=BATCH_TOKENS)
+        if logits.shape[1] not in (1, 2):
+            raise BackendError(
+                f"{self.name} gave scores of shape {logits.shape} for {len(windows)} pairs; "
+                "a cross-encoder gives one or two for each"
+            )
+        return logits
 
     def _relevance(self, logits: Matrix) -> NDArray[np.float64]:
         wide = logits.astype(np.float64)  # where float32 would make 1 of every good score, and ties of an order
         if wide.shape[1] == 2:
-            return _logistic(wide[:, 1] - wide[:, 0])
-        return _logistic(wide[:, 0]) if self._sigmoid else wide[:, 0]
+            return logistic(wide[:, 1] - wide[:, 0])
+        return logistic(wide[:, 0]) if self._sigmoid else wide[:, 0]
 
     def _load(self) -> _Loaded:
         with self._lock:
             if self._loaded is None:
-                windowing = _tokenizer(self._tokenizer_path)
+                windowing = load_tokenizer(self._tokenizer_path)
                 windowing.enable_truncation(
                     self._max_length, stride=int(self._max_length * _OVERLAP_SHARE), strategy="only_second"
                 )
-                model = (
-                    _onnx_model(self._model_path, self.threads)
-                    if self._model_path.suffix == ".onnx"
-                    else _torch_model(self._model_path.parent, self.threads)
-                )
-                self._loaded = _Loaded(_tokenizer(self._tokenizer_path), windowing, model)
+                model = load_classifier(self._model_path, self.threads, "a cross-encoder")
+                self._loaded = _Loaded(load_tokenizer(self._tokenizer_path), windowing, model)
             return self._loaded
 
 
@@ -227,68 +198,6 @@ class _Loaded(NamedTuple):
     counting: Tokenizer  # cuts nothing
     windowing: Tokenizer
     model: Model
-
-
-def _tokenizer(path: Path) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises no type of its own
-        raise InputError(f"{path} is not a tokenizer: {error}") from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def _onnx_model(path: Path, threads: int | None) -> Model:
-    session = open_session(path, threads)
-    takes = {node.name for node in session.get_inputs()}
-
-    def run(ids: Ids, mask: Ids, types: Ids) -> Matrix:
-        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
-        try:
-            logits: Matrix = session.run(None, {name: value for name, value in feed.items() if name in takes})[0]
-        except Exception as error:  # the runtime raises many unrelated types
-            raise BackendError(f"ONNX Runtime cannot run {path}: {error}") from error
-        return logits.astype(np.float32)
-
-    return run
-
-
-def _torch_model(folder: Path, threads: int | None) -> Model:
-    import inspect
-
-    import torch
-    from transformers import AutoModelForSequenceClassification
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    try:
-        model, report = AutoModelForSequenceClassification.from_pretrained(
-            str(folder), local_files_only=True, use_safetensors=True, dtype=torch.float32, output_loading_info=True
-        )
-    except Exception as error:  # the libraries below raise many unrelated types for a bad file
-        raise BackendError(f"transformers cannot load {folder}: {error}") from error
-    if missing := sorted(report["missing_keys"]):
-        # They would be drawn at random, and the scores with them.
-        raise BackendError(f"{folder} lacks weights of a cross-encoder: {', '.join(missing[:5])}")
-    model.eval()
-    typed = "token_type_ids" in inspect.signature(model.forward).parameters
-    typed = typed and int(getattr(model.config, "type_vocab_size", 2)) > 1
-
-    def run(ids: Ids, mask: Ids, types: Ids) -> Matrix:
-        feed: dict[str, Any] = {"input_ids": torch.from_numpy(ids), "attention_mask": torch.from_numpy(mask)}
-        if typed:
-            feed["token_type_ids"] = torch.from_numpy(types)
-        try:
-            with torch.inference_mode():
-                logits: Matrix = model(**feed).logits.float().numpy()
-        except (RuntimeError, ValueError, IndexError) as error:
-            raise BackendError(f"transformers cannot run {folder}: {error}") from error
-        return logits
-
-    return run
 
 
 def _states_sigmoid(folder: Path, config: dict[str, Any]) -> bool:
@@ -301,15 +210,3 @@ def _states_sigmoid(folder: Path, config: dict[str, Any]) -> bool:
     if kind not in ("Sigmoid", "Identity"):
         raise InputError(f"{folder} states the activation {stated}, which is not supported (Sigmoid and Identity are)")
     return kind == "Sigmoid"
-
-
-def _logistic(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Of the negative magnitude, so that nothing overflows.
-    small = np.exp(-np.abs(values))
-    logistic: NDArray[np.float64] = np.where(values >= 0, 1, small) / (1 + small)
-    return logistic
-
-
-def _clean(text: str) -> str:
-    """A question mark for each lone surrogate, which is no text and which the tokenizer refuses."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,100 @@
+"""Who does it to whom: whether two sentences of the same words have the parts exchanged.
+
+No grammar is parsed. Two words on either side of a third that both sentences have are exchanged where each stands in
+the other's place, under the other's preposition: "A sues B" and "B sues A", "from A to B" and "from B to A", "A is
+owed by B" and "A owes B". A passive that keeps the roles ("B is sued by A") does not fit that, nor does a list.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from typing import NamedTuple
+
+from pincite.words import all_words, content_words, has_content
+
+__all__ = ["exchanged"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_TOKEN = re.compile(r"\w+|[,;]")
+_ARTICLES = _words("the a an his her its their this that these those any each every")
+_PREPOSITIONS = _words("to by from against over than before after under with for of on in into at")
+#: Those that say of themselves which part a word has.
+_TELLING = _words("to by from against over than before after")
+#: These tell where or with whom: "lives with" is so of both.
+_PLACES = _words("on in at with")
+_PASSIVE = _words("is are was were be been being")
+_JOINS = _words(", ; and or nor")
+#: Both sides of these are alike.
+_MUTUAL = frozenset(all_words("marry married met meet equal equals border borders resemble join joined and"))
+
+
+class _Word(NamedTuple):
+    position: int
+    preposition: str
+    shown: str
+
+
+def exchanged(statement: str, sentence: str) -> str:
+    """How the parts are exchanged, in words; empty where they are not. Both in lower case."""
+    tokens, tokens_there = _TOKEN.findall(statement), _TOKEN.findall(sentence)
+    own, other = _placed(tokens), _placed(tokens_there)
+    shared = sorted((word for word in own if word in other), key=lambda word: own[word].position)
+    joins = [0, *accumulate(token in _JOINS for token in tokens)]
+    for i, first in enumerate(shared):
+        for j in range(i + 1, len(shared)):
+            here, there = (own[first], own[shared[j]]), (other[first], other[shared[j]])
+            crossed = here[0].preposition == there[1].preposition and here[1].preposition == there[0].preposition
+            told = {here[0].preposition, here[1].preposition} <= _TELLING
+            if crossed and told and here[0].preposition != here[1].preposition:
+                return _told(*here)
+            turned = crossed and there[0].position > there[1].position and here[1].preposition not in _PLACES
+            acted = there[0].position < there[1].position and "by" in (here[1].preposition, there[1].preposition)
+            if not (turned or acted) or joins[here[0].position] != joins[here[1].position]:
+                continue
+            low, high = sorted(at.position for at in there)
+            between = shared[i + 1 : j]
+            if _MUTUAL.intersection(between):
+                continue
+            for middle in between:
+                if not low < other[middle].position < high:
+                    continue
+                if turned or _acts(tokens, own[middle], here[1]) != _acts(tokens_there, other[middle], there[1]):
+                    return _told(*here)
+    return ""
+
+
+def _acts(tokens: list[str], verb: _Word, agent: _Word) -> bool:
+    """Whether the word is who does it, of a verb in the passive: "is paid by the tenant"."""
+    before = tokens[max(0, verb.position - 2) : verb.position]
+    return agent.preposition == "by" and bool(_PASSIVE.intersection(before))
+
+
+def _placed(tokens: list[str]) -> dict[str, _Word]:
+    """The content words that stand once in a text, folded, with where they stand and the preposition before them.
+
+    All words of "by the district court" stand under it, and all of the list "by war, strikes or floods".
+    """
+    found: dict[str, list[_Word]] = {}
+    preposition, ended = "", False
+    for position, token in enumerate(tokens):
+        if token in _PREPOSITIONS:
+            preposition, ended = token, False
+        elif token in _JOINS:
+            ended = False
+        elif token in _ARTICLES:
+            preposition = "" if ended else preposition
+        elif has_content(token):
+            found.setdefault(content_words(token)[0], []).append(_Word(position, preposition, token))
+            ended = True
+        else:
+            preposition = ""
+    return {word: places[0] for word, places in found.items() if len(places) == 1}
+
+
+def _told(first: _Word, second: _Word) -> str:
+    return f"in the source “{first.shown}” and “{second.shown}” have each other's part"
