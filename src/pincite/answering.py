@@ -7,9 +7,11 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pincite.assemble import assemble, is_refusal
+from pincite.abstaining import Abstaining, Considered, insufficient
+from pincite.assemble import Layout, assemble, estimate_tokens, is_refusal, left_out
 from pincite.citations import add_markers, cite, statements, words_in_common
 from pincite.markers import MarkerResolver
+from pincite.protocols import TokenCounter
 from pincite.reading import parts_found
 from pincite.types import Answer, Citation, Document, Generation, Marginal, Prompt, SearchResult
 from pincite.words import has_content
@@ -17,7 +19,7 @@ from pincite.words import has_content
 if TYPE_CHECKING:
     from pincite import protocols
     from pincite.protocols import Encoder, Store, SupportScorer
-    from pincite.types import Passage
+    from pincite.types import Message, Passage
 
 __all__ = ["INSUFFICIENT", "NO_EVIDENCE", "RELEVANT_COSINE", "RELEVANT_WORDS", "UNREAD", "Answering"]
 
@@ -40,22 +42,30 @@ class Answering:
     store: Store
     encoder: Encoder
     generator: protocols.Generator
-    prompt_tokens: int  #: of an assembled prompt: the context window less the answer
+    layout: Layout  #: of a prompt for a model that follows instructions
     support: SupportScorer
+    abstaining: Abstaining
 
-    def answer(self, question: str, found: SearchResult, timings: dict[str, float]) -> Generator[str, None, Answer]:
+    def answer(
+        self,
+        question: str,
+        found: SearchResult,
+        timings: dict[str, float],
+        history: Sequence[Message] = (),
+        *,
+        before: Considered,
+        searched: str,
+    ) -> Generator[str, None, Answer]:
+        """The text in pieces as it is written, then the answer.
+
+        A model that follows instructions is given `history` and the question as it was asked; any other compares words
+        with words, and is given the question that `found` was searched for. `before` is what is known of the search,
+        and `searched` says where was looked.
+        """
         started = time.perf_counter()
         generator = self.generator
-        if generator.cites:
-            prompt = assemble(
-                question,
-                found.passages,
-                budget=self.prompt_tokens,
-                parts_of=lambda passage: parts_found(passage, self.store.get_document),
-            )
-        else:
-            prompt = Prompt(question, found.passages)
-        warnings = [*found.notes, *(f"left out of the prompt: {p.title}: {why}" for p, why in prompt.dropped)]
+        prompt = self._prompt(question, found, history) if generator.cites else Prompt(found.query, found.passages)
+        warnings = [*found.notes, *left_out(prompt)]
         # A generator that writes no markers chooses its words after reading everything; the others stream.
         resolver = MarkerResolver(known=len(prompt.passages))
         pieces: list[str] = []
@@ -82,7 +92,11 @@ class Answering:
         if generation.finish_reason == "length":
             warnings.append("the answer was cut off at its longest allowed length")
 
-        def abstain(text: str) -> Answer:
+        def considered(citations: Sequence[Citation]) -> Considered:
+            count = len(generation.parts) or sum(has_content(each.text) for each in statements(text))
+            return self.abstaining.answer(before, found.query, generator, generation, citations, sentences=count)
+
+        def abstain(text: str, known: Considered) -> Answer:
             return Answer(
                 question,
                 text,
@@ -93,32 +107,41 @@ class Answering:
                 model=generator.name,
                 warnings=tuple(warnings),
                 timings=timings,
+                evidence=known.evidence,
+                confidence=known.confidence,
             )
 
         if not text.strip():
-            explanation = _insufficient(found)
+            known = considered(())
+            explanation = insufficient(replace(known, confidence=None), found, searched)
             yield explanation
-            return abstain(text + explanation)
+            return abstain(text + explanation, known)
         if is_refusal(text):
             if not generator.cites:
                 yield text
-            return abstain(text)
+            return abstain(text, considered(()))
         started = time.perf_counter()
         found_citations = cite(
             text,
-            question,
+            found.query,
             prompt.passages,
             sources=None if generator.cites else generation.sources,
             parts=generation.parts,
             support=self.support,
         )
         citations = self._pinpoint(found_citations, warnings)
+        known = considered(citations)
         if not generator.cites:
             if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
                 warnings.append(_not_given(text))
-                explanation = _insufficient(found)
+                explanation = insufficient(replace(known, confidence=None), found, searched)
                 yield explanation
-                return abstain(explanation)
+                return abstain(explanation, known)
+            if not known.enough:
+                warnings.append(f"not given, for want of evidence: {_short(text)!r}")
+                explanation = insufficient(known, found, searched)
+                yield explanation
+                return abstain(explanation, known)
             text, citations = add_markers(text, _in_order(citations))
             yield text
         else:
@@ -126,7 +149,11 @@ class Answering:
             if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
                 # It has been shown as it came; what it is worth is said now.
                 warnings.append("no sentence of this answer is supported by a source it names: it is not an answer")
-                return replace(abstain(text), citations=tuple(citations), warnings=tuple(warnings))
+                return replace(abstain(text, known), citations=tuple(citations), warnings=tuple(warnings))
+            if not known.enough:
+                explanation = f"\n\n{insufficient(known, found, searched)}"
+                yield explanation
+                return replace(abstain(text + explanation, known), citations=tuple(citations))
         timings["cite"] = time.perf_counter() - started
         return Answer(
             question,
@@ -138,6 +165,24 @@ class Answering:
             timings=timings,
             tokens=generation.tokens,
             marginal=generation.marginal,
+            evidence=known.evidence,
+            confidence=known.confidence,
+        )
+
+    def _prompt(self, question: str, found: SearchResult, history: Sequence[Message]) -> Prompt:
+        layout, generator = self.layout, self.generator
+        return assemble(
+            question,
+            found.passages,
+            budget=layout.budget,
+            answer=layout.answer,
+            history=history,
+            turns=layout.turns,
+            template=layout.template,
+            order=layout.order,
+            relevance=layout.relevance,
+            count=generator.count_tokens if isinstance(generator, TokenCounter) else estimate_tokens,
+            parts_of=lambda passage: parts_found(passage, self.store.get_document),
         )
 
     def no_evidence(self, question: str, found: SearchResult, *, narrowed: bool) -> str:
@@ -224,13 +269,11 @@ def _unknown_sources(numbers: Sequence[int]) -> str:
 
 
 def _not_given(text: str) -> str:
-    shown = text if len(text) <= 120 else f"{text[:120]}…"
-    return f"the model wrote {shown!r}, which no passage supports; not given as an answer"
+    return f"the model wrote {_short(text)!r}, which no passage supports; not given as an answer"
 
 
-def _insufficient(found: SearchResult) -> str:
-    looked = "; ".join(dict.fromkeys(passage.title for passage in found.passages))
-    return f"The passages found do not answer this question. Nearest: {looked}."
+def _short(text: str) -> str:
+    return text if len(text) <= 120 else f"{text[:120]}…"
 
 
 def _count(number: int, noun: str) -> str:

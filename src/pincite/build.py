@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pincite.adding import NO_TESSERACT
 from pincite.answer_models import build_generator
+from pincite.assemble import Layout
 from pincite.config import ChunkSettings, Settings, load_settings
 from pincite.errors import ConfigError
 from pincite.identity import probe_vectors
 from pincite.indexing import AddListener, copy_documents
 from pincite.pipeline import Options, Pipeline
+from pincite.prompt_template import read as read_template
 from pincite.protocols import StoreHeader
+from pincite.support_models import build_support
 
 if TYPE_CHECKING:
     from pincite.protocols import Chunker, Encoder, Reader, Reranker, Store
@@ -112,6 +115,7 @@ class Pincite(Pipeline):
             generator=lambda: build_generator(settings, encoder),
             options=_options(settings),
             reranker=build_reranker(settings, encoder, store),
+            support=build_support(settings, encoder),
         )
         pincite.settings = settings
         return pincite
@@ -328,8 +332,7 @@ def cache_folder() -> Path:
 
 
 def _options(settings: Settings) -> Options:
-    prompt_tokens = settings.answer.context_tokens - settings.answer.max_tokens
-    if prompt_tokens <= 0:
+    if settings.answer.context_tokens <= settings.answer.max_tokens:
         raise ConfigError(
             f"answer.max_tokens ({settings.answer.max_tokens}) leaves nothing of "
             f"answer.context_tokens ({settings.answer.context_tokens}) for the prompt"
@@ -344,7 +347,14 @@ def _options(settings: Settings) -> Options:
         merge=settings.search.merge,
         per_document=settings.search.per_document,
         answer_passages=settings.answer.passages,
-        prompt_tokens=prompt_tokens,
+        layout=Layout(
+            budget=settings.answer.context_tokens,
+            answer=settings.answer.max_tokens,
+            order=settings.answer.order,
+            relevance=settings.answer.relevance,
+            turns=settings.answer.history,
+            template=read_template(settings.answer.template) if settings.answer.template else None,
+        ),
         max_file_bytes=int(settings.load.max_file_mb * 1e6),
         reading=_reading(settings),
         recipe=chunk_recipe(settings.chunk),

@@ -18,6 +18,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from pincite.analysis import LANGUAGES
+from pincite.assemble import RELEVANCE
 from pincite.errors import ConfigError
 
 if sys.version_info >= (3, 11):
@@ -37,6 +38,7 @@ __all__ = [
     "SearchSettings",
     "Settings",
     "StoreSettings",
+    "SupportSettings",
     "load_settings",
 ]
 
@@ -248,8 +250,48 @@ class AnswerSettings(_Section):
     passages: int = Field(5, ge=1, le=1000, description="Passages a generator is offered.")
     max_tokens: int = Field(512, ge=1, description="The longest answer of an endpoint, in tokens.")
     context_tokens: int = Field(8192, ge=256, description="The endpoint's context window, prompt and answer.")
+    relevance: float = Field(
+        RELEVANCE,
+        ge=0,
+        le=1,
+        description="Passages are left out of an endpoint's prompt that every leg scores below this share of its best "
+        "score among them; 0 leaves none out.",
+    )
+    order: Literal["best-first", "edges"] = Field(
+        "best-first",
+        description="How passages stand in an endpoint's prompt: `best-first`, or `edges`: the best first, the second "
+        "best last, and so on inwards.",
+    )
+    template: Path | None = Field(
+        None,
+        description="A file of your own in place of `templates/answer-1.txt`: what an endpoint is told; `~` is the "
+        "home folder.",
+    )
+    history: int = Field(6, ge=0, le=1000, description="Turns of a conversation that an endpoint is given, at most.")
     temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature of an endpoint.")
     timeout: float = Field(120.0, gt=0, description="Seconds an endpoint may take in all.")
+
+    @field_validator("template")
+    @classmethod
+    def _home(cls, value: Path | None) -> Path | None:
+        return value and Path(os.path.expanduser(value))
+
+
+class SupportSettings(_Section):
+    """What says whether a source supports a sentence of an answer."""
+
+    model: str = Field(
+        "lexical",
+        description="`lexical` (words, numbers, names, conditions), `semantic` (words or vectors of the encoder), "
+        "`nli:PATH` of a model folder (or hub name) that tells entailment, `judge` (the model of `answer.model`).",
+    )
+    threshold: float | None = Field(
+        None,
+        gt=0,
+        lt=1,
+        description="Probability from which a sentence counts as supported (`semantic`, `nli:PATH`, a `judge` that "
+        "scores); unset: the scorer's own.",
+    )
 
 
 class LoadSettings(_Section):
@@ -288,6 +330,7 @@ class Settings(_Section):
     index: IndexSettings = Field(default_factory=IndexSettings)
     rerank: RerankSettings = Field(default_factory=RerankSettings)
     answer: AnswerSettings = Field(default_factory=AnswerSettings)
+    support: SupportSettings = Field(default_factory=SupportSettings)
     load: LoadSettings = Field(default_factory=LoadSettings)
     history: HistorySettings = Field(default_factory=HistorySettings)
 

@@ -7,13 +7,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pincite.abstaining import Abstaining, told_scope
 from pincite.adding import Adding, Given, file_uri
 from pincite.answering import NO_EVIDENCE, UNREAD, Answering
+from pincite.assemble import Layout
 from pincite.errors import BackendError, InputError, PinciteError
+from pincite.followups import stand_alone, with_earlier
 from pincite.identity import check_identity, check_probes
 from pincite.indexing import AddListener, Batch, Telling, encode_chunks
 from pincite.protocols import Source
@@ -29,6 +32,7 @@ from pincite.types import (
     Document,
     FileOutcome,
     Filter,
+    Message,
     MetadataValue,
     PointInTime,
     SearchResult,
@@ -39,6 +43,7 @@ from pincite.validity import day, point_in_time
 
 if TYPE_CHECKING:
     from pincite import protocols
+    from pincite.calibration import Calibration
     from pincite.protocols import Chunker, Encoder, Matrix, Reader, Reranker, Store, SupportScorer
     from pincite.types import Chunk, Passage
 
@@ -58,10 +63,17 @@ class Options:
     merge: int = 3000  #: most characters of a passage made of neighbours, see `pincite.reading.arrange`; 0: none
     per_document: int = 0  #: most passages of one document; 0: no cap
     answer_passages: int = 5
-    prompt_tokens: int = 7680  #: of an assembled prompt: the context window less the answer
+    layout: Layout = field(default_factory=Layout)  #: of prompts for models that follow instructions
+    calibration: Calibration | None = None  #: makes evidence a probability; None: nothing is refused for want of it
+    least_confidence: float | None = None  #: from which on an answer is given; None: the calibration's own
     max_file_bytes: int = 512_000_000
     recipe: str = ""  #: names how chunks are cut; a document added under another recipe is cut again
     reading: str = ""  #: names how files are read; a file read another way is read again
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Of an assembled prompt: the context window less the answer."""
+        return self.layout.budget - self.layout.answer
 
 
 class Pipeline:
@@ -452,9 +464,14 @@ class Pipeline:
         where: Filter | None = None,
         as_of: str | None = None,
         as_recorded: str | None = None,
+        history: Sequence[Message] = (),
     ) -> Answer:
-        """Answer from the documents, with checked citations, or abstain and say why. The rest as for `search`."""
-        for item in self.stream(question, k=k, where=where, as_of=as_of, as_recorded=as_recorded):
+        """Answer from the documents, with checked citations, or abstain and say why. The rest as for `search`.
+
+        `history` is the conversation so far, questions and answers, oldest first: a question that leans on it is made
+        to stand alone before anything is searched for (`Answer.searched`), see `pincite.followups`.
+        """
+        for item in self.stream(question, k=k, where=where, as_of=as_of, as_recorded=as_recorded, history=history):
             if isinstance(item, Answer):
                 return item
         raise BackendError("the answer ended without a result")  # pragma: no cover - stream always ends with one
@@ -467,6 +484,7 @@ class Pipeline:
         where: Filter | None = None,
         as_of: str | None = None,
         as_recorded: str | None = None,
+        history: Sequence[Message] = (),
     ) -> Iterator[str | Answer]:
         """The answer's text in pieces as it is written, then the `Answer` itself.
 
@@ -474,28 +492,74 @@ class Pipeline:
         """
         if not question.strip():
             raise InputError("the question is empty")
-        found = self._search(
-            question,
-            self.options.answer_passages if k is None else k,
-            where,
-            None,
-            # One that reads each passage apart chooses among sentences: what was not found only stands in its way.
-            self.options.merge if self.generator.cites else 0,
-            point_in_time(as_of, as_recorded),
-        )
-        timings = dict(found.timings)
         answering = self._answering()
-        if missing := answering.no_evidence(question, found, narrowed=bool(where or as_of or as_recorded)):
+        k = self.options.answer_passages if k is None else k
+        at = point_in_time(as_of, as_recorded)
+        found, missing = self._evidence(question, k, where, at, history, answering)
+        before = answering.abstaining.search(found.query, found, answering.as_found(found.passages))
+        timings = dict(found.timings)
+        if missing:
             yield missing
             yield Answer(
-                question, missing, (), found.passages, True, NO_EVIDENCE, warnings=found.notes, timings=timings
+                question,
+                missing,
+                (),
+                found.passages,
+                True,
+                NO_EVIDENCE,
+                warnings=found.notes,
+                timings=timings,
+                searched=found.query,
+                evidence=before.evidence,
+                confidence=before.confidence,
             )
             return
-        answer = yield from answering.answer(question, found, timings)
-        yield answer
+        scope = told_scope(where, at, self.store.document_count)
+        answer = yield from answering.answer(question, found, timings, history, before=before, searched=scope)
+        yield replace(answer, searched=found.query)
+
+    def _evidence(
+        self,
+        question: str,
+        k: int,
+        where: Filter | None,
+        at: PointInTime | None,
+        history: Sequence[Message],
+        answering: Answering,
+    ) -> tuple[SearchResult, str]:
+        """What is found for a question, and why that is nothing to answer from; empty if it may be.
+
+        A follow-up is searched for as it was made to stand alone, then as it was asked, then as the question before:
+        the first of them that something speaks to. What the last turn was answered from competes, searched for anew:
+        under the filter and the date of now, and nothing that is gone meanwhile.
+        """
+        started = time.perf_counter()
+        asked = stand_alone(question, history, self.generator)
+        rewriting = time.perf_counter() - started
+
+        def search(query: str) -> tuple[SearchResult, str]:
+            # One that reads each passage apart chooses among sentences: what was not found only stands in its way.
+            merge = self.options.merge if self.generator.cites else 0
+            result = self._search(query, k, where, None, merge, at)
+            return result, answering.no_evidence(query, result, narrowed=bool(where or at))
+
+        found, missing = search(asked.searched)
+        notes = [asked.note] if asked.note else []
+        for other in dict.fromkeys((question, asked.before)):
+            if missing and other and other != asked.searched:
+                instead, nothing = search(other)
+                if not nothing:
+                    notes.append(f"nothing speaks to {asked.searched!r}: searched for {other!r} instead")
+                    found, missing = instead, ""
+        if asked.before and not missing and found.query != asked.before:
+            found = with_earlier(found, search(asked.before)[0], k)
+        timings = {"rewrite": rewriting, **found.timings} if history else found.timings
+        return replace(found, timings=timings, notes=(*notes, *found.notes)), missing
 
     def _answering(self) -> Answering:
-        return Answering(self.store, self.encoder, self.generator, self.options.prompt_tokens, self.support)
+        options = self.options
+        abstaining = Abstaining(self.encoder, self.store.header.language, options.calibration, options.least_confidence)
+        return Answering(self.store, self.encoder, self.generator, options.layout, self.support, abstaining)
 
     def _query_vector(self, query: str) -> Matrix:
         self._check_probes()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Filter,
         Generation,
         Hit,
+        Message,
         Passage,
         PointInTime,
         Prompt,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     Matrix: TypeAlias = NDArray[np.float32]
 
 __all__ = [
+    "ChatModel",
     "Chunker",
     "Container",
     "Context",
@@ -55,6 +57,7 @@ __all__ = [
     "Store",
     "StoreHeader",
     "SupportScorer",
+    "TokenCounter",
     "TokenScorer",
     "Tokenizer",
 ]
@@ -583,6 +586,27 @@ class Generator(Protocol):
 
     def close(self) -> None:
         """Free what it holds. Idempotent; a later question may load it again."""
+        ...
+
+
+@runtime_checkable
+class TokenCounter(Protocol):
+    """What a generator may be besides: one that counts as its model does."""
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens the model makes of `text`, special ones aside."""
+        ...
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """What a generator may be besides: one that does what any messages ask."""
+
+    def complete(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Generation:
+        """What the model writes after `messages`, whole, of at most `max_tokens` tokens (None: its own limit).
+
+        Raises BackendError when the model or endpoint fails.
+        """
         ...
 
 

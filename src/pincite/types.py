@@ -225,6 +225,7 @@ class Message:
 
     role: Literal["system", "user", "assistant"]
     content: str
+    searched: str = ""  #: of a question: what retrieval was asked for it, where that is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +240,11 @@ class Prompt:
     passages: tuple[Passage, ...]
     messages: tuple[Message, ...] = ()
     dropped: tuple[tuple[Passage, str], ...] = ()  #: passages left out, and why
-    token_count: int = 0
+    token_count: int = 0  #: of the messages, with what is kept free for a chat template; not of the answer
+    history: tuple[Message, ...] = ()  #: of the conversation, what stands in `messages`
+    forgotten: tuple[tuple[Message, str], ...] = ()  #: of the conversation, what was left out, and why
+    answer_tokens: int = 0  #: kept free for the answer
+    template: str = ""  #: name and version of the text that the messages were made with
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,6 +443,7 @@ class Answer:
     alarms: tuple[Alarm, ...] = ()  #: signs that a document tries to steer the answer
     evidence: Evidence | None = None  #: what `confidence` was made of
     confidence: float | None = None  #: that the passages answer the question, calibrated; see `pincite.calibration`
+    searched: str = ""  #: the question that retrieval was asked: of a follow-up, made to stand alone
 
     @property
     def probability(self) -> float | None:

@@ -142,11 +142,11 @@ def test_without_k_the_settings_say_how_many_passages_are_read(place: Path, firs
 
 
 def test_the_temperature_of_the_prior_is_told_where_there_is_a_prior() -> None:
-    from pincite.cli.answers import _about
+    from pincite.cli.answer_bench import about_run
     from pincite.config import AnswerSettings, Settings
 
     def told(**answer: Any) -> str:
-        return _about({"x": Settings(answer=AnswerSettings(**answer))}, 0)[2]
+        return about_run({"x": Settings(answer=AnswerSettings(**answer))}, 0)[2]
 
     assert "answer.prior_temperature = by stage" in told(model="transformers:x", marginalize="sequence")
     assert "answer.prior_temperature = by stage" in told(model="transformers:x")  # auto
@@ -172,7 +172,7 @@ def test_tables_for_people_and_a_folder_of_sets(place: Path, first: dict[str, An
     assert "lease test: 4 questions, 1 of them without an answer, rule squad" in out
     assert "lease: 1 question without an answer" in out
     assert "lease: 4 questions: intervals by resampling are too narrow" in errors
-    assert "right abstentions" in out
+    assert "refusals: precision" in out
     assert "—" in out  # sentences have no probability
     assert "left out: sets/silent has questions but no answers" in errors
     page = (place / "out" / "report.html").read_text()

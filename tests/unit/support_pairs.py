@@ -1,7 +1,8 @@
 """Statements about legal English, each with a source and whether the source supports it.
 
 `TUNING` was used to write the rules of `pincite.claims`, `CHECKING` to check them, which led to three
-changes (docs/decisions/0008-support.md).
+changes (docs/decisions/0008-support.md). `MENDED` holds what those rules missed and later ones mend, `FRESH` was written
+before it was first run and checks those: docs/decisions/0019-support.md.
 """
 
 from __future__ import annotations
@@ -152,4 +153,105 @@ CHECKING: list[tuple[str, str, bool]] = [
     ("The section applies to a person below the age of seven years.", ACT, False),
     ("The Act extends to the whole of India.", ACT, True),
     ("The Act extends to the whole of Nepal.", ACT, False),
+]
+
+SAFETY = (
+    "The relief valve opens at 40 bar and shall be tested every six months. The operator may restart the pump, unless "
+    "the alarm is active. Only certified engineers may replace the seal. The pressure must not exceed 55 bar while the "
+    "unit is running. If the temperature rises above 90 degrees, the controller stops the motor. The supplier trains "
+    "the operator. Some gauges are read daily. The unit was commissioned on 1 July 2024 by Harbor Engineering."
+)
+
+DEED = (
+    "Mr Ferris sold the workshop to Ms Adeyemi on 14 March 2022 for two hundred and fifty thousand euros. Half of the "
+    "price was paid at signing; the rest is due within eighteen months, provided that the land register is updated. "
+    "The buyer shall insure the building. The seller may use the yard until 30 September 2022. The deed does not cover "
+    "the machines, except the crane. All earlier agreements between the parties are void. Disputes are decided by the "
+    "courts of Lyon. The roof is guaranteed for ten years from delivery."
+)
+
+MENDED: list[tuple[str, str, bool]] = [
+    ("The operator trains the supplier.", SAFETY, False),
+    ("The operator may restart the pump.", SAFETY, False),
+    ("The operator may restart the pump unless the alarm is active.", SAFETY, True),
+    ("Engineers may replace the seal.", SAFETY, False),
+    ("The controller stops the motor.", SAFETY, False),
+    ("The controller stops the motor if the temperature rises above 90 degrees.", SAFETY, True),
+    ("All gauges are read daily.", SAFETY, False),
+    ("Some gauges are read daily.", SAFETY, True),
+    ("The unit was commissioned on 2024-07-01 by Harbor Engineering.", SAFETY, True),
+    ("The unit was commissioned on July 1, 2024 by Harbor Engineering.", SAFETY, True),
+    ("The unit was commissioned on July 2, 2024 by Harbor Engineering.", SAFETY, False),
+    ("The unit was commissioned on 1 June 2024 by Harbor Engineering.", SAFETY, False),
+    ("Ms Adeyemi sold the workshop to Mr Ferris on 14 March 2022.", DEED, False),
+    ("Mr Ferris sold the workshop to Ms Adeyemi for 250,000 euros.", DEED, True),
+    ("Mr Ferris sold the workshop to Ms Adeyemi for 200,000 euros.", DEED, False),
+    ("50 % of the price was paid at signing.", DEED, True),
+    ("60 % of the price was paid at signing.", DEED, False),
+    ("The rest of the price is due within 18 months.", DEED, False),
+    ("The rest of the price is due within 18 months if the land register is updated.", DEED, True),
+    ("The deed does not cover the machines.", DEED, False),
+]
+
+CARE = (
+    "A guardian may be appointed by the district court if a minor has no parent. The guardian reports to the court once "
+    "a year. The court may remove the guardian only for serious neglect. Either parent may object within three weeks. "
+    "The ward lives with the guardian. No fee is charged for the application. Most hearings are held in private. The "
+    "guardian shall keep accounts of the ward's property, except gifts below 100 pounds. On 3 February 2021 the court "
+    "appointed Nadia Brandt, who replaced Oskar Lind. Two thirds of the estate passes to the children."
+)
+
+TRADE = (
+    "The carrier delivers the containers from Rotterdam to Oslo every Tuesday. The shipper pays the carrier a fee of "
+    "1.5 million kroner per quarter. Claims must be made in writing not later than 60 days after arrival. The carrier is "
+    "not liable for loss caused by war, strikes or acts of God. The shipper may cancel a voyage, but must pay one half "
+    "of the fee. Every container shall be sealed before loading. Nordhav AS acquired Baltic Lines in May 2019. The "
+    "agent may sign for the carrier. Spoiled goods are returned to the shipper unless customs objects."
+)
+
+FRESH: list[tuple[str, str, bool]] = [
+    ("The district court may appoint a guardian.", CARE, False),
+    ("The district court may appoint a guardian if a minor has no parent.", CARE, True),
+    ("The guardian reports to the court once a year.", CARE, True),
+    ("The guardian reports to the court twice a year.", CARE, False),
+    ("The court reports to the guardian once a year.", CARE, False),
+    ("The court may remove the guardian.", CARE, False),
+    ("The court may remove the guardian only for serious neglect.", CARE, True),
+    ("The guardian may remove the court only for serious neglect.", CARE, False),
+    ("Either parent may object within 3 weeks.", CARE, True),
+    ("Either parent may object within three months.", CARE, False),
+    ("The guardian lives with the ward.", CARE, True),
+    ("A fee is charged for the application.", CARE, False),
+    ("The application is free of charge.", CARE, True),
+    ("All hearings are held in private.", CARE, False),
+    ("Most hearings are held in private.", CARE, True),
+    ("The guardian must keep accounts of the ward's property.", CARE, False),
+    ("The guardian must keep accounts of the ward's property, except gifts below £100.", CARE, True),
+    ("The court appointed Nadia Brandt on February 3, 2021.", CARE, True),
+    ("The court appointed Oskar Lind on 3 February 2021.", CARE, False),
+    ("The court appointed Nadia Brandt on 2021-02-13.", CARE, False),
+    ("Oskar Lind replaced Nadia Brandt.", CARE, False),
+    ("Nadia Brandt replaced Oskar Lind.", CARE, True),
+    ("2/3 of the estate passes to the children.", CARE, True),
+    ("One third of the estate passes to the children.", CARE, False),
+    ("The carrier delivers the containers from Oslo to Rotterdam.", TRADE, False),
+    ("The carrier delivers containers from Rotterdam to Oslo on Tuesdays.", TRADE, True),
+    ("The carrier pays the shipper a fee of 1.5 million kroner per quarter.", TRADE, False),
+    ("The shipper pays the carrier 1,500,000 kroner each quarter.", TRADE, True),
+    ("The shipper pays the carrier 1,500,000 kroner each month.", TRADE, False),
+    ("Claims must be made in writing no later than sixty days after arrival.", TRADE, True),
+    ("Claims may be made in writing no later than sixty days after arrival.", TRADE, False),
+    ("Claims must be made in writing no later than sixty days before arrival.", TRADE, False),
+    ("The carrier is liable for loss caused by strikes.", TRADE, False),
+    ("The carrier is not liable for loss caused by strikes.", TRADE, True),
+    ("The shipper may cancel a voyage.", TRADE, True),
+    ("The shipper must cancel a voyage.", TRADE, False),
+    ("The carrier may cancel a voyage.", TRADE, False),
+    ("Containers must be sealed before loading.", TRADE, True),
+    ("Containers must be sealed after loading.", TRADE, False),
+    ("Baltic Lines acquired Nordhav AS in May 2019.", TRADE, False),
+    ("Nordhav AS acquired Baltic Lines in May 2019.", TRADE, True),
+    ("Nordhav AS acquired Baltic Lines in March 2019.", TRADE, False),
+    ("The carrier may sign for the agent.", TRADE, False),
+    ("Spoiled goods are returned to the shipper.", TRADE, False),
 ]

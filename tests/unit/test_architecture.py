@@ -15,15 +15,39 @@ ROOT = Path(pincite.__file__).parent
 #: Parts of pincite, lowest first. A module imports from its own layer's files only where `WITHIN` says so, and else
 #: from layers before its own. A folder's name stands for everything in it.
 LAYERS = (
-    ("types", "errors", "analysis", "coverage", "blocks", "sentences"),
-    ("protocols", "words", "markers", "sources", "http_endpoint", "processes", "validity", "differences"),
-    ("claims", "fusion", "assemble", "marginalize"),
+    ("types", "errors", "analysis", "coverage", "blocks", "sentences", "normal_text"),
+    (
+        "protocols",
+        "words",
+        "numerals",
+        "markers",
+        "sources",
+        "http_endpoint",
+        "processes",
+        "validity",
+        "differences",
+        "prompt_template",
+    ),
+    ("roles", "quotation_marks", "near_quotes"),
+    ("claims", "fusion", "assemble", "marginalize", "missing"),
     # Below the generators, which answer with them.
-    ("scorers",),
-    ("loaders", "chunkers", "encoders", "store", "generators", "retrieve", "reading", "citations"),
+    ("scorers", "quotes"),
+    (
+        "loaders",
+        "chunkers",
+        "encoders",
+        "store",
+        "generators",
+        "retrieve",
+        "reading",
+        "citations",
+        "followups",
+        "contrary",
+    ),
     # Above the parts they reuse: a cross-encoder runs in the encoders' runtimes and reads what they read.
-    ("rerankers", "support"),
-    ("identity", "indexing"),
+    ("rerankers", "support", "conflicts", "settle"),
+    ("identity", "indexing", "calibration", "evidence"),
+    ("abstaining",),
     ("portable_records",),
     ("adding", "answering", "portable"),
     ("syncing",),
@@ -32,6 +56,7 @@ LAYERS = (
     ("evaluation", "lab", "web_sources"),
     ("config",),
     ("answer_models", "formats"),
+    ("support_models",),
     ("build", "worker"),
     ("cli",),
     ("__init__", "__main__"),
@@ -48,7 +73,9 @@ SHARED = {
         "docx_numbering",
         "frames",
         "formula_text",
+        "hidden",
         "hypertext",
+        "hypertext_hiding",
         "hypertext_tables",
         "hypertext_writer",
         "ids",
@@ -80,7 +107,7 @@ SHARED = {
     },
     "chunkers": {"context", "ids", "pack", "packing", "plan"},
     # The two runtimes are shared too: `minilm` and `sentence_transformer` only say what they run and with which files.
-    "encoders": {"base", "batching", "folder", "pooling", "tokenizer", "onnx", "transformer"},
+    "encoders": {"base", "batching", "folder", "pairs", "pooling", "tokenizer", "onnx", "transformer"},
     "store": {
         "building",
         "care",
@@ -111,6 +138,7 @@ SHARED = {
     },
     "generators": {"few_shot", "gemma", "scored"},
     "rerankers": {"ordering"},
+    "support": {"sentences"},
     # The two that `choose` chooses from are shared with it.
     "scorers": {
         "base",

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pincite.assemble import Layout
 from pincite.chunkers.parent_child import ParentChildChunker
 from pincite.chunkers.sentence_window import SentenceWindowChunker
 from pincite.chunkers.sentences import SentenceChunker
@@ -234,9 +235,10 @@ def test_of_a_passage_that_fits_no_prompt_the_parts_that_were_found_are_read(mad
     )
     pipeline = made([text], encoder=encoder, chunker=chunker)
     pipeline._make_generator = lambda: generator
+    pipeline.options = replace(pipeline.options, layout=Layout(relevance=0))
     pipeline.ask("Which clause speaks of the matter?", k=3)
     room = generator.prompts[0].token_count - 1
-    pipeline.options = replace(pipeline.options, prompt_tokens=room)
+    pipeline.options = replace(pipeline.options, layout=Layout(budget=room, answer=0, relevance=0))
     answer = pipeline.ask("Which clause speaks of the matter?", k=3)
     assert answer.passages == generator.prompts[1].passages
     whole, narrow = generator.prompts

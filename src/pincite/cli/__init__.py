@@ -12,6 +12,7 @@ import typer
 
 from pincite.cli.add import add
 from pincite.cli.ask import ask
+from pincite.cli.chat import chat
 from pincite.cli.config import config
 from pincite.cli.demo import demo
 from pincite.cli.doctor import doctor
@@ -67,6 +68,7 @@ app.command("add")(add)
 app.command("sync")(sync)
 app.command("search")(search)
 app.command("ask")(ask)
+app.command("chat")(chat)
 app.command("verify")(verify)
 app.command("list")(list_documents)
 app.command("show")(show)

@@ -10,6 +10,7 @@ import typer
 
 from pincite.cli.answers import answers
 from pincite.cli.common import ConfigOption, JsonOption, console, print_json, read_settings
+from pincite.cli.grounding import grounding
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,6 +46,7 @@ def _group() -> None:
 
 
 app.command("answers")(answers)
+app.command("grounding")(grounding)
 
 
 @app.command("retrieval")

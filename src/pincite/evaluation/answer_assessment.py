@@ -11,18 +11,32 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from pincite.evaluation.answer_measures import AnswerScore, Rule, normal_form, score
+from pincite.evaluation.answer_refusals import measure_refusals
+from pincite.evaluation.answer_stages import is_right, lost_at
 from pincite.evaluation.kept_replies import Reply
 from pincite.evaluation.significance import bootstrap_interval, holm, randomization_test
 
 if TYPE_CHECKING:
     from pincite.evaluation.answer_sets import Question
 
-from pincite.evaluation.answer_records import AnswerReport, AnswerVersus, Asked, GoldProbability, Mean, Outcome, Reading
+from pincite.evaluation.answer_records import (
+    AnswerReport,
+    AnswerVersus,
+    Asked,
+    GoldProbability,
+    Lost,
+    Mean,
+    Outcome,
+    Reading,
+)
 
 __all__ = [
     "assess",
+    "correct",
     "correct_answers",
+    "mean_of",
     "odd_gold",
+    "paired",
     "versus",
 ]
 
@@ -31,6 +45,7 @@ _EQUAL = 1e-9
 
 
 def assess(name: str, reader: str, k: int, model: str, asked: Sequence[Asked], rule: Rule, seed: int) -> Outcome:
+    """The figures of one configuration from what was asked and replied."""
     questions = [each.question for each in asked]
     replies = [each.end_to_end for each in asked]
     on_gold = [each.on_gold for each in asked]
@@ -42,7 +57,7 @@ def assess(name: str, reader: str, k: int, model: str, asked: Sequence[Asked], r
         reader=reader,
         k=k,
         model=model,
-        success=_mean([float(each.found) for each in asked if each.found is not None], seed),
+        success=mean_of([float(each.found) for each in asked if each.found is not None], seed),
         on_gold=_reading(questions, on_gold, gold_scores, seed) if any(on_gold) else None,
         end_to_end=_reading(questions, replies, scores, seed),
         probability=_probability(asked, seed),
@@ -52,15 +67,32 @@ def assess(name: str, reader: str, k: int, model: str, asked: Sequence[Asked], r
         asked=tuple(asked),
         scores=tuple(scores),
         gold_scores=tuple(gold_scores),
+        lost=tuple(_lost(each, rule) for each in asked),
     )
+
+
+def _lost(asked: Asked, rule: Rule) -> Lost | None:
+    reply, gold, answers = asked.end_to_end, asked.on_gold, asked.question.answers
+    alone = None if gold is None or gold.outcome == "failed" else is_right(_answered(gold), answers, rule)
+    return lost_at(
+        asked.question,
+        found=asked.found,
+        outcome=reply.outcome,
+        right=is_right(_answered(reply), answers, rule),
+        cited=reply.cited,
+        why=reply.reason,
+        right_on_gold=alone,
+    )
+
+
+def _answered(reply: Reply) -> str:
+    return reply.text if reply.outcome == "answered" else ""
 
 
 def _scores(questions: Sequence[Question], replies: Sequence[Reply | None], rule: Rule) -> list[AnswerScore | None]:
     """What each reply is worth: an abstention as the empty answer, nothing for a failure."""
     return [
-        None
-        if reply is None or reply.outcome == "failed"
-        else score(reply.text if reply.outcome == "answered" else "", question.answers, rule)
+        None if reply is None or reply.outcome == "failed" else score(_answered(reply), question.answers, rule)
         for question, reply in zip(questions, replies, strict=True)
     ]
 
@@ -75,20 +107,23 @@ def _reading(
     outcomes = Counter(r.outcome for q, r, _ in rows if q.answerable)
     refused = [float(r.outcome == "abstained") for q, r, _ in rows if not q.answerable and r.outcome != "failed"]
     return Reading(
-        exact=_mean([each.exact for each in answerable], seed),
-        f1=_mean([each.f1 for each in answerable], seed),
+        exact=mean_of([each.exact for each in answerable], seed),
+        f1=mean_of([each.f1 for each in answerable], seed),
         answered=outcomes["answered"],
         abstained=outcomes["abstained"],
         failed=sum(failures.values()),
-        right_abstentions=_mean(refused, seed),
-        all_exact=_mean([each.exact for _, each in scored], seed),
-        all_f1=_mean([each.f1 for _, each in scored], seed),
+        right_abstentions=mean_of(refused, seed),
+        all_exact=mean_of([each.exact for _, each in scored], seed),
+        all_f1=mean_of([each.f1 for _, each in scored], seed),
         failed_as_wrong=(
             sum(each.exact for _, each in scored) / len(rows) if rows else 0.0,
             sum(each.f1 for _, each in scored) / len(rows) if rows else 0.0,
         ),
         failures=dict(failures.most_common()),
         cut=sum(r.cut for _, r, _ in rows),
+        refusals=measure_refusals(
+            [(q.answerable, r.outcome == "abstained") for q, r, _ in rows if r.outcome != "failed"], seed
+        ),
     )
 
 
@@ -99,14 +134,15 @@ def _probability(asked: Sequence[Asked], seed: int) -> GoldProbability | None:
     if not told and not failed:
         return None
     return GoldProbability(
-        mean=_mean([math.exp(each) for each in told], seed),
-        mean_log=_mean(possible, seed),
+        mean=mean_of([math.exp(each) for each in told], seed),
+        mean_log=mean_of(possible, seed),
         impossible=len(told) - len(possible),
         failed=failed,
     )
 
 
-def _mean(values: Sequence[float], seed: int) -> Mean | None:
+def mean_of(values: Sequence[float], seed: int) -> Mean | None:
+    """The mean with its 95 % bootstrap interval; None of no values."""
     if not values:
         return None
     low, high = bootstrap_interval(values, seed=seed)
@@ -117,6 +153,7 @@ _Values: TypeAlias = "Callable[[Outcome], list[float | None]]"
 
 
 def versus(outcomes: Sequence[Outcome], seed: int) -> Iterable[AnswerVersus]:
+    """Every configuration against the first that has the measure, on F1 and on the probability of gold."""
     if len(outcomes) < 2:
         return
     first = outcomes[0]
@@ -152,14 +189,21 @@ def _compare(outcome: Outcome, against: Outcome, measure: str, values: _Values, 
         for mine, theirs in zip(values(outcome), values(against), strict=True)
         if mine is not None and theirs is not None
     ]
+    return paired(outcome.name, against.name, measure, pairs, seed)
+
+
+def paired(
+    name: str, against: str, measure: str, pairs: Sequence[tuple[float, float]], seed: int
+) -> AnswerVersus | None:
+    """One configuration held against another, of each question both values; None without any."""
     if not pairs:
         return None
     differences = np.array([mine - theirs for mine, theirs in pairs])
     differences[np.abs(differences) <= _EQUAL] = 0.0
     p = randomization_test(differences, seed=seed)
     return AnswerVersus(
-        name=outcome.name,
-        against=against.name,
+        name=name,
+        against=against,
         measure=measure,
         n=len(pairs),
         difference=float(differences.mean()),
@@ -174,11 +218,14 @@ def _compare(outcome: Outcome, against: Outcome, measure: str, values: _Values, 
 
 def correct_answers(reports: Sequence[AnswerReport]) -> list[AnswerReport]:
     """The reports with `AnswerVersus.p_holm` corrected over every comparison of all of them together."""
-    corrected = iter(holm([versus.p for report in reports for versus in report.versus]))
-    return [
-        replace(report, versus=tuple(replace(versus, p_holm=next(corrected)) for versus in report.versus))
-        for report in reports
-    ]
+    corrected = iter(correct([versus for report in reports for versus in report.versus]))
+    return [replace(report, versus=tuple(next(corrected) for _ in report.versus)) for report in reports]
+
+
+def correct(comparisons: Sequence[AnswerVersus]) -> list[AnswerVersus]:
+    """The comparisons with `AnswerVersus.p_holm` corrected over all of them."""
+    p_values = holm([each.p for each in comparisons])
+    return [replace(each, p_holm=p) for each, p in zip(comparisons, p_values, strict=True)]
 
 
 # Asking

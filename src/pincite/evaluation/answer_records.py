@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from pincite.evaluation.answer_measures import AnswerScore, Rule
 from pincite.evaluation.kept_replies import Reply
@@ -17,17 +17,37 @@ if TYPE_CHECKING:
 from pincite.evaluation.answerers import Answerer
 
 __all__ = [
+    "STAGES",
     "AnswerReport",
     "AnswerVersus",
     "Asked",
     "Found",
     "GoldProbability",
+    "Lost",
     "Mean",
     "Opened",
     "Outcome",
     "Reader",
     "Reading",
+    "Refusals",
+    "Stage",
 ]
+
+
+Stage: TypeAlias = Literal["retrieval", "refusal", "reading", "citation", "failure"]
+STAGES: tuple[Stage, ...] = ("retrieval", "refusal", "reading", "citation", "failure")
+
+
+class Lost(NamedTuple):
+    """Where a question was lost; see `pincite.evaluation.answer_stages`.
+
+    retrieval: no gold passage was found. refusal: it was refused though a gold passage was found, or answered though
+    there is no answer. reading: a gold passage was found and the answer is wrong. citation: the answer is right and
+    names no gold passage as its source. failure: an error.
+    """
+
+    stage: Stage
+    by: str = ""  #: what is known of why, in words
 
 
 class Found(NamedTuple):
@@ -88,6 +108,18 @@ class Mean:
 
 
 @dataclass(frozen=True, slots=True)
+class Refusals:
+    """Refusing, held against whether there is an answer. Shares are None where there is nothing to divide by."""
+
+    precision: Mean | None  #: share of the refusals that are right: the question has no answer
+    recall: Mean | None  #: share of the questions without an answer that were refused
+    f1: Mean | None  #: harmonic mean of both
+    right: int  #: refused, without an answer
+    wrong: int  #: refused, and there is an answer
+    missed: int  #: answered, without an answer
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """How the replies of one column compare with the gold answers. Means are None where there is nothing to average."""
 
@@ -102,6 +134,7 @@ class Reading:
     failed_as_wrong: tuple[float, float]  #: exact match and F1 over all questions with failures as 0
     failures: Mapping[str, int]  #: reason → how many
     cut: int = 0  #: answers that ended at the longest allowed length
+    refusals: Refusals | None = None  #: None where no question is without an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +168,7 @@ class Outcome:
     asked: tuple[Asked, ...]
     scores: tuple[AnswerScore | None, ...]  #: end to end, in the order of `asked`; None for a failure
     gold_scores: tuple[AnswerScore | None, ...]  #: of the gold passage alone; None for a failure, or without one
+    lost: tuple[Lost | None, ...] = ()  #: end to end, in the order of `asked`; None for a question that was not lost
 
 
 @dataclass(frozen=True, slots=True)

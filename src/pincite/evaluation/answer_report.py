@@ -6,31 +6,43 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from html import escape
 from typing import TYPE_CHECKING, Any
 
-from pincite.evaluation.answer_records import AnswerReport, AnswerVersus, Mean, Outcome, Reading
-from pincite.evaluation.report import SIGNIFICANT
-from pincite.evaluation.wide_table import WideTable
+from pincite.evaluation.answer_records import STAGES, AnswerReport, Lost, Mean, Outcome, Reading, Refusals
+from pincite.evaluation.answer_stages import RIGHT_F1
+from pincite.evaluation.answer_tables import counted, wide_tables
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from pincite.evaluation.answer_measures import AnswerScore
     from pincite.evaluation.kept_replies import Reply
+    from pincite.evaluation.wide_table import WideTable
 
-__all__ = ["answers_data", "answers_html", "answers_markdown", "answers_remarks", "answers_rows", "answers_tables"]
-
-#: Stands where there is nothing to give: a reader that tells no probability, a set without a passage to find.
-NOTHING = "—"
+__all__ = [
+    "METHOD",
+    "answers_data",
+    "answers_markdown",
+    "answers_remarks",
+    "answers_rows",
+    "answers_tables",
+    "lost_data",
+    "markdown",
+    "mean_data",
+    "question_rows",
+    "refusals_data",
+]
 
 #: Of fewer questions than this the bootstrap gives intervals that hold the truth much less often than they say.
 _FEW = 30
 
-_METHOD = (
+METHOD = (
     "Success@k: questions with a gold passage among the first k. Gold: the reader is given the gold passage alone. "
     "EM and F1 are of the questions that have an answer, an abstention counting 0. p(gold): the probability that the "
-    "reader gives to the gold answers, with the passages that were found. Failures are in no mean."
+    "reader gives to the gold answers, with the passages that were found. Failures are in no mean. A question is lost "
+    "at the first stage that went wrong. retrieval: no gold passage was found. refusal: refused though one was. "
+    "reading: the answer is wrong, which is neither a gold answer, nor holds all words of one in a row, nor has "
+    f"F1 of {RIGHT_F1:g} or more. citation: the answer is right and names no gold passage as its source."
 )
 
 
@@ -39,101 +51,8 @@ def answers_tables(reports: Sequence[AnswerReport], width: int | None = None) ->
 
     A table that is wider than `width` characters is given in parts below each other, each with the names at its left.
     """
-    for each in _wide_tables(reports):
+    for each in wide_tables(reports):
         yield from each.parts(width)
-
-
-def _wide_tables(reports: Sequence[AnswerReport]) -> Iterator[WideTable]:
-    for report in reports:
-        yield _set_table(report)
-        if report.unanswerable:
-            yield _unanswerable_table(report)
-    if any(report.versus for report in reports):
-        yield _versus_table(reports)
-
-
-def _title(report: AnswerReport) -> str:
-    these = "" if report.questions == 1 else f" {report.unanswerable} of them"
-    without = f",{these} without an answer" if report.unanswerable else ""
-    return f"{report.dataset} {report.split}: {_count(report.questions, 'question')}{without}, rule {report.rule}"
-
-
-def _set_table(report: AnswerReport) -> WideTable:
-    columns = [
-        "", "Success@k", "gold EM", "gold F1", "EM", "F1", "95 % of F1", "abstained", "failed", "p(gold)",
-        "log p(gold)", "s p50",
-    ]  # fmt: skip
-    rows = []
-    for each in report.outcomes:
-        gold, own, probability = each.on_gold, each.end_to_end, each.probability
-        rows.append(
-            [
-                each.name,
-                _figure(each.success),
-                _figure(gold.exact if gold else None),
-                _figure(gold.f1 if gold else None),
-                _figure(own.exact),
-                _figure(own.f1),
-                f"{own.f1.low:.3f} to {own.f1.high:.3f}" if own.f1 else NOTHING,
-                str(own.abstained),
-                str(own.failed + (gold.failed if gold else 0)),
-                _figure(probability.mean if probability else None),
-                _figure(probability.mean_log if probability else None, 3),
-                NOTHING if each.p50_seconds is None else _seconds(each.p50_seconds),
-            ]
-        )
-    return WideTable(_title(report), columns, rows)
-
-
-def _unanswerable_table(report: AnswerReport) -> WideTable:
-    """Questions without an answer have a credit of their own."""
-    columns = ["", "right abstentions", "95 %", "on the passage shown", "EM of all", "F1 of all"]
-    rows = []
-    for each in report.outcomes:
-        right = each.end_to_end.right_abstentions
-        rows.append(
-            [
-                each.name,
-                _figure(right),
-                f"{right.low:.3f} to {right.high:.3f}" if right else NOTHING,
-                _figure(each.on_gold.right_abstentions if each.on_gold else None),
-                _figure(each.end_to_end.all_exact),
-                _figure(each.end_to_end.all_f1),
-            ]
-        )
-    return WideTable(f"{report.dataset}: {_count(report.unanswerable, 'question')} without an answer", columns, rows)
-
-
-def _versus_table(reports: Sequence[AnswerReport]) -> WideTable:
-    rows = [
-        [versus.name, report.dataset, f"{versus.measure} against {versus.against}", *_versus_cells(versus)]
-        for report in reports
-        for versus in report.versus
-    ]
-    columns = ["", "set", "measure", "questions", "difference", "95 %", "p", "p corrected", "won", "tied", "lost"]
-    return WideTable("compared question by question", columns, rows, names=2)
-
-
-def _versus_cells(versus: AnswerVersus) -> tuple[str, ...]:
-    low, high = versus.interval
-    return (
-        str(versus.n),
-        f"{versus.difference:+.4f}",
-        f"{low:+.3f} to {high:+.3f}",
-        f"{versus.p:.4f}",
-        f"{versus.p_holm:.4f}{' *' if versus.p_holm < SIGNIFICANT else ''}",
-        str(versus.wins),
-        str(versus.ties),
-        str(versus.losses),
-    )
-
-
-def _figure(mean: Mean | None, digits: int = 4) -> str:
-    return NOTHING if mean is None else f"{mean.value:.{digits}f}"
-
-
-def _seconds(value: float) -> str:
-    return f"{value:.2f}" if value >= 0.1 else f"{value:.4f}"
 
 
 def answers_remarks(report: AnswerReport) -> list[str]:
@@ -154,11 +73,11 @@ def answers_remarks(report: AnswerReport) -> list[str]:
                 if each.dropped == 1
                 else "did not fit into their prompts and were"
             )
-            lines.append(f"{each.name}: {_count(each.dropped, 'passage')} {fate} not read")
+            lines.append(f"{each.name}: {counted(each.dropped, 'passage')} {fate} not read")
         if each.probability and each.probability.impossible:
             n = each.probability.impossible
             fate = "has probability 0 and is" if n == 1 else "have probability 0 and are"
-            lines.append(f"{each.name}: {_count(n, 'gold answer')} {fate} not in the mean of log p(gold)")
+            lines.append(f"{each.name}: {counted(n, 'gold answer')} {fate} not in the mean of log p(gold)")
         if each.probability and each.probability.failed:
             why = Counter(asked.gold_failure for asked in each.asked if asked.gold_failure)
             lines.append(f"{each.name}: the probability of the gold answer could not be told: {_counted(why)}")
@@ -183,7 +102,7 @@ def _few_remarks(report: AnswerReport) -> Iterator[str]:
     )
     for number, kind in parts:
         if 0 < number < _FEW:
-            yield f"{_count(number, 'question')}{kind}: intervals by resampling are too narrow"
+            yield f"{counted(number, 'question')}{kind}: intervals by resampling are too narrow"
 
 
 def _reading_remarks(name: str, reading: Reading) -> Iterator[str]:
@@ -196,11 +115,7 @@ def _reading_remarks(name: str, reading: Reading) -> Iterator[str]:
         )
     if reading.cut:
         fate = "was cut off at its" if reading.cut == 1 else "were cut off at their"
-        yield f"{name}: {_count(reading.cut, 'answer')} {fate} longest allowed length"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+        yield f"{name}: {counted(reading.cut, 'answer')} {fate} longest allowed length"
 
 
 def _counted(reasons: Mapping[str, int]) -> str:
@@ -236,21 +151,22 @@ def _outcome_data(outcome: Outcome) -> dict[str, Any]:
         "reader": outcome.reader,
         "k": outcome.k,
         "model": outcome.model,
-        "retrieval": {"success": _mean_data(outcome.success)},
+        "retrieval": {"success": mean_data(outcome.success)},
         "gold_passage": _reading_data(outcome.on_gold),
         "end_to_end": _reading_data(outcome.end_to_end),
         "probability_of_gold": None
         if probability is None
         else {
-            "mean": _mean_data(probability.mean),
-            "mean_log": _mean_data(probability.mean_log),
+            "mean": mean_data(probability.mean),
+            "mean_log": mean_data(probability.mean_log),
             "impossible": probability.impossible,
             "failed": probability.failed,
         },
         "p50_seconds": outcome.p50_seconds,
         "passages_dropped": outcome.dropped,
         "kept_from_before": outcome.kept,
-        "per_question": list(_question_rows(outcome)),
+        "lost": _lost_counts(outcome),
+        "per_question": list(question_rows(outcome)),
     }
 
 
@@ -259,21 +175,51 @@ def _reading_data(reading: Reading | None) -> dict[str, Any] | None:
         return None
     exact, f1 = reading.failed_as_wrong
     return {
-        "exact": _mean_data(reading.exact),
-        "f1": _mean_data(reading.f1),
+        "exact": mean_data(reading.exact),
+        "f1": mean_data(reading.f1),
         "answered": reading.answered,
         "abstained": reading.abstained,
         "failed": reading.failed,
         "failures": dict(reading.failures),
         "failed_as_wrong": {"exact": exact, "f1": f1},
-        "right_abstentions": _mean_data(reading.right_abstentions),
-        "all_exact": _mean_data(reading.all_exact),
-        "all_f1": _mean_data(reading.all_f1),
+        "right_abstentions": mean_data(reading.right_abstentions),
+        "refusals": refusals_data(reading.refusals),
+        "all_exact": mean_data(reading.all_exact),
+        "all_f1": mean_data(reading.all_f1),
         "cut": reading.cut,
     }
 
 
-def _mean_data(mean: Mean | None) -> dict[str, float | int | None] | None:
+def refusals_data(refusals: Refusals | None) -> dict[str, Any] | None:
+    """As plain JSON data."""
+    if refusals is None:
+        return None
+    return {
+        "precision": mean_data(refusals.precision),
+        "recall": mean_data(refusals.recall),
+        "f1": mean_data(refusals.f1),
+        "right": refusals.right,
+        "wrong": refusals.wrong,
+        "missed": refusals.missed,
+    }
+
+
+def lost_data(lost: Lost | None) -> dict[str, str] | None:
+    """As plain JSON data."""
+    return None if lost is None else {"stage": lost.stage, "by": lost.by}
+
+
+def _lost_counts(outcome: Outcome) -> dict[str, Any]:
+    """How many questions each stage lost, and the ids of them."""
+    ids: dict[str, list[str]] = {each: [] for each in STAGES}
+    for asked, lost in zip(outcome.asked, outcome.lost, strict=True):
+        if lost is not None:
+            ids[lost.stage].append(asked.question.id)
+    return {stage: {"questions": len(each), "ids": each} for stage, each in ids.items()}
+
+
+def mean_data(mean: Mean | None) -> dict[str, float | int | None] | None:
+    """As plain JSON data."""
     if mean is None:
         return None
     return {"mean": mean.value, "low": mean.low, "high": mean.high, "questions": mean.n}
@@ -286,12 +232,14 @@ def _finite(value: float | None) -> float | None:
 def answers_rows(report: AnswerReport) -> Iterator[dict[str, Any]]:
     """A row for each question under each configuration, for looking into single answers."""
     for outcome in report.outcomes:
-        for row in _question_rows(outcome):
+        for row in question_rows(outcome):
             yield {"set": report.dataset, "configuration": outcome.name, "model": outcome.model, **row}
 
 
-def _question_rows(outcome: Outcome) -> Iterator[dict[str, Any]]:
-    for asked, own, gold in zip(outcome.asked, outcome.scores, outcome.gold_scores, strict=True):
+def question_rows(outcome: Outcome) -> Iterator[dict[str, Any]]:
+    """Every question of a configuration, as plain JSON data."""
+    rows = zip(outcome.asked, outcome.scores, outcome.gold_scores, outcome.lost, strict=True)
+    for asked, own, gold, lost in rows:
         yield {
             "id": asked.question.id,
             "question": asked.question.text,
@@ -299,6 +247,7 @@ def _question_rows(outcome: Outcome) -> Iterator[dict[str, Any]]:
             "gold_passages": list(asked.question.gold),
             "passages": list(asked.documents),
             "found": asked.found,
+            "lost": lost_data(lost),
             **_reply_data(asked.end_to_end, own),
             "search_seconds": asked.search_seconds,
             "gold_logprob": _finite(asked.gold_logprob),
@@ -320,21 +269,27 @@ def _reply_data(reply: Reply, score: AnswerScore | None) -> dict[str, Any]:
         "posteriors": list(reply.posteriors),
         "logprob": _finite(reply.logprob),
         "certainty": reply.certainty,
+        "cited": None if reply.cited is None else list(reply.cited),
     }
 
 
 def answers_markdown(reports: Sequence[AnswerReport], *, title: str, about: Sequence[str] = ()) -> str:
     """The report as Markdown: the same tables, and what is to be known when reading them."""
+    remarks = [f"{report.dataset}: {remark}" for report in reports for remark in answers_remarks(report)]
+    return markdown(title, list(wide_tables(reports)), METHOD, remarks, about)
+
+
+def markdown(title: str, tables: Sequence[WideTable], method: str, remarks: Sequence[str], about: Sequence[str]) -> str:
+    """A report of tables as Markdown. Everything that comes from data is escaped."""
     lines = [f"# {_md(title)}", ""]
-    for table in _wide_tables(reports):
+    for table in tables:
         lines += [f"## {_md(table.title)}", ""]
         lines.append("| " + " | ".join(_md(each) for each in table.columns) + " |")
         lines.append("|" + "---|" * table.names + "---:|" * (len(table.columns) - table.names))
         lines += ["| " + " | ".join(_md(each) for each in row) + " |" for row in table.rows]
         lines.append("")
-    lines += [_METHOD, ""]
-    for report in reports:
-        lines += [f"- {_md(report.dataset)}: {_md(remark)}" for remark in answers_remarks(report)]
+    lines += [method, ""]
+    lines += [f"- {_md(remark)}" for remark in remarks]
     lines += ["", *(f"    {each}" for each in about), ""]
     return "\n".join(lines)
 
@@ -342,64 +297,3 @@ def answers_markdown(reports: Sequence[AnswerReport], *, title: str, about: Sequ
 def _md(text: str) -> str:
     flat = " ".join(text.split())
     return "".join(f"\\{c}" if c in "\\|`*_<>[]#" else c for c in flat)
-
-
-_STYLE = """
-:root { color-scheme: light dark; --ground: #ffffff; --ink: #1b1f24; --faint: #5a636e; --line: #d4d9df; }
-@media (prefers-color-scheme: dark) { :root { --ground: #14171b; --ink: #e7eaee; --faint: #a3acb7; --line: #363d46; } }
-body { background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto;
-  max-width: 80rem; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2rem; } p, li { color: var(--faint); }
-code { font-size: .9em; overflow-wrap: anywhere; } .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th.name, td.name, td.text { text-align: left; } td.text { white-space: normal; min-width: 12rem; }
-"""
-
-_ROW_COLUMNS = ("id", "question", "gold", "found", "outcome", "answer", "EM", "F1", "answer on the gold passage")
-
-
-def answers_html(reports: Sequence[AnswerReport], *, title: str, about: Sequence[str] = ()) -> str:
-    """The report as one page that needs nothing else; every question can be unfolded. All data is escaped."""
-    body = [f"<h1>{escape(title)}</h1>", *(f"<p><code>{escape(each)}</code></p>" for each in about)]
-    for table in _wide_tables(reports):
-        body += [f"<h2>{escape(table.title)}</h2>", _html_table(table.columns, table.rows, names=table.names)]
-    body.append(f"<p>{escape(_METHOD)}</p>")
-    for report in reports:
-        items = "".join(f"<li>{escape(each)}</li>" for each in answers_remarks(report))
-        body.append(f"<h2>{escape(report.dataset)}</h2><ul>{items}</ul>")
-        for outcome in report.outcomes:
-            rows = [_html_cells(row) for row in _question_rows(outcome)]
-            table_text = _html_table(_ROW_COLUMNS, rows, names=len(_ROW_COLUMNS), kind="text")
-            body.append(f"<details><summary>{escape(outcome.name)}: every question</summary>{table_text}</details>")
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
-    )
-
-
-def _html_cells(row: dict[str, Any]) -> list[str]:
-    on_gold = row["on_gold_passage"]
-    return [
-        row["id"],
-        row["question"],
-        " / ".join(row["gold"]) or NOTHING,
-        NOTHING if row["found"] is None else "yes" if row["found"] else "no",
-        row["outcome"],
-        row["reason"] if row["outcome"] == "failed" else row["answer"],
-        NOTHING if row["exact"] is None else f"{row['exact']:.0f}",
-        NOTHING if row["f1"] is None else f"{row['f1']:.2f}",
-        on_gold["answer"] if on_gold else NOTHING,
-    ]
-
-
-def _html_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, names: int, kind: str = "name") -> str:
-    def cells(row: Sequence[str], tag: str) -> str:
-        marks = (f' class="{kind}"' if i < names else "" for i in range(len(row)))
-        return "".join(f"<{tag}{mark}>{escape(cell)}</{tag}>" for mark, cell in zip(marks, row, strict=True))
-
-    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{cells(columns, "th")}</tr></thead><tbody>{body}</tbody></table></div>'

@@ -10,7 +10,7 @@ Beside what `pincite.evaluation.datasets` reads, the metadata of a query in ``qu
 character of a gold passage's text, its title not counted, the answer begins. A query is without an answer where
 ``answerable`` is false, or where ``answers`` or ``answer`` is there and holds none. The judgements name the passages
 that hold the answer. A query without an answer needs none; ``passage`` may then name the document that looks right and
-does not hold it.
+does not hold it. ``gold_sentences`` may list the sentences of the gold documents that an answer rests on.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Question:
     answers: tuple[str, ...]  #: each of them is right, each once, in order; none where the passages do not answer it
     gold: tuple[str, ...]  #: documents that hold the answer, best judged first; none where no judgement names one
     shown: str = ""  #: of a question without an answer: the document that looks right and does not hold one
+    sentences: tuple[str, ...] = ()  #: of the gold documents, those that the answer rests on, where the set names them
 
     @property
     def answerable(self) -> bool:
@@ -133,7 +134,8 @@ def _question(
 ) -> Question:
     if given:
         gold = sorted((each for each, grade in grades.items() if grade > 0), key=lambda each: -grades[each])
-        return Question(query_id, text, tuple(dict.fromkeys(each.text for each in given)), tuple(gold))
+        answers = tuple(dict.fromkeys(each.text for each in given))
+        return Question(query_id, text, answers, tuple(gold), sentences=_sentences(metadata, where))
     shown = metadata.get("passage")
     if shown is not None and not isinstance(shown, str):
         raise InputError(f"{where}: passage should be the id of a document, got {shown!r:.80}")
@@ -251,6 +253,13 @@ def _answers(metadata: Mapping[str, Any], where: str) -> tuple[_Given, ...] | No
     if answerable and not found:
         raise InputError(f"{where}: answerable is true, and there is no answer")
     return tuple(found)
+
+
+def _sentences(metadata: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    given = metadata.get("gold_sentences") or []
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise InputError(f"{where}: gold_sentences should be a list of texts, got {given!r:.80}")
+    return tuple(dict.fromkeys(each for each in given if each.strip()))
 
 
 def _start(answer: Mapping[str, Any], where: str) -> int | None:

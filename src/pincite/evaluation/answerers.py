@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pincite.assemble import assemble, is_refusal
+from pincite.citations import statements
 from pincite.errors import BackendError, InputError
 from pincite.evaluation.kept_replies import Reply
 from pincite.markers import MarkerResolver
@@ -42,7 +43,8 @@ class Answerer(Protocol):
     def answer(self, question: str, passages: Sequence[Passage]) -> Generation:
         """The answer, plain text without citation markers; empty where the passages do not hold one.
 
-        Raises BackendError when the model fails, InputError for what it cannot take.
+        One with an attribute ``names_sources`` that is true tells in `Generation.sources` which of `passages` its
+        answer names as its sources. Raises BackendError when the model fails, InputError for what it cannot take.
         """
         ...
 
@@ -63,8 +65,11 @@ class GeneratorAnswerer:
 
     One that cites is given a prompt as `pincite.assemble.assemble` makes it, of at most `prompt_tokens`, and its
     markers are removed; passages that do not fit are counted in `Generation.usage` as ``passages_dropped``. One with
-    a method ``answer_logprob(question, passages, answer)`` tells the probability of gold answers.
+    a method ``answer_logprob(question, passages, answer)`` tells the probability of gold answers. The sources of an
+    answer are those of its markers, or those that the generator names.
     """
+
+    names_sources = True
 
     def __init__(self, generator: Generator, prompt_tokens: int = 7680) -> None:
         self.generator = generator
@@ -90,7 +95,8 @@ class GeneratorAnswerer:
         if not cites:
             return generation
         usage = {**generation.usage, "passages_dropped": len(prompt.dropped)}
-        return replace(generation, text=without_markers(generation.text, len(prompt.passages)), usage=usage)
+        text = without_markers(generation.text, len(prompt.passages))
+        return replace(generation, text=text, usage=usage, sources=_marked(generation.text, prompt.passages, passages))
 
     def gold_logprob(self, question: str, passages: Sequence[Passage], gold: Sequence[str]) -> float | None:
         """See `Answerer`."""
@@ -102,6 +108,13 @@ class GeneratorAnswerer:
         if bad := [each for each in logprobs if math.isnan(each) or each > 1e-6]:
             raise BackendError(f"{self.name} gave {bad[0]} as the logarithm of a probability")
         return min(0.0, float(np.logaddexp.reduce(logprobs)))
+
+
+def _marked(text: str, read: Sequence[Passage], given: Sequence[Passage]) -> tuple[int, ...]:
+    """The passages that markers of `text` name by their place in what was read, as indices into what was given."""
+    place = {each.chunk.id: i for i, each in enumerate(given)}
+    named = dict.fromkeys(n for each in statements(text) for n in each.named if 0 <= n < len(read))
+    return tuple(place[read[n].chunk.id] for n in named if read[n].chunk.id in place)
 
 
 def without_markers(text: str, passages: int) -> str:
@@ -118,7 +131,8 @@ def without_markers(text: str, passages: int) -> str:
     return _TOUCHING.sub(lambda match: "" if 1 <= int(match[1]) <= passages else match[0], plain)
 
 
-def reply_of(generation: Generation, seconds: float) -> Reply:
+def reply_of(generation: Generation, seconds: float, passages: Sequence[Passage] | None = None) -> Reply:
+    """How a question ended. `passages` are those that `Generation.sources` counts; None where it names none."""
     text = generation.text.strip()
     abstained = not text or is_refusal(text)
     marginal = generation.marginal
@@ -133,4 +147,7 @@ def reply_of(generation: Generation, seconds: float) -> Reply:
         certainty=marginal.certainty if marginal else "",
         cut=generation.finish_reason == "length",
         dropped=generation.usage.get("passages_dropped", 0),
+        cited=None
+        if passages is None
+        else tuple(dict.fromkeys(passages[i].chunk.document_id for i in generation.sources if 0 <= i < len(passages))),
     )

@@ -185,7 +185,8 @@ class _Work:
             self._failed("reply", error)
             return Reply("failed", reason=str(error), seconds=time.perf_counter() - started)
         self._succeeded("reply")
-        reply = reply_of(generation, time.perf_counter() - started)
+        named = passages if getattr(self.opened.answerer, "names_sources", False) else None
+        reply = reply_of(generation, time.perf_counter() - started, named)
         if self.kept:
             self.kept.put_reply(key, reply)
         return reply

@@ -28,6 +28,7 @@ class Reply:
     certainty: str = ""
     cut: bool = False  #: it ended at the longest allowed length
     dropped: int = 0  #: passages over the budget of the prompt
+    cited: tuple[str, ...] | None = None  #: documents that it names as its sources; None where that is not told
 
 
 class KeptReplies:
@@ -40,6 +41,7 @@ class KeptReplies:
         self.file = file
         self._replies: dict[str, Reply] = {}
         self._logprobs: dict[str, float] = {}
+        self._verdicts: dict[str, bool] = {}
         if fresh or not file.is_file():
             return
         for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -48,7 +50,10 @@ class KeptReplies:
                 if "reply" in row:
                     data = row["reply"]
                     vectors = {name: tuple(data[name]) for name in ("priors", "posteriors")}
-                    self._replies[row["key"]] = Reply(**{**data, **vectors})
+                    cited = None if data.get("cited") is None else tuple(data["cited"])
+                    self._replies[row["key"]] = Reply(**{**data, **vectors, "cited": cited})
+                elif "supported" in row:
+                    self._verdicts[row["key"]] = bool(row["supported"])
                 else:
                     self._logprobs[row["key"]] = float(row["logprob"])
             except (ValueError, KeyError, TypeError):
@@ -76,6 +81,15 @@ class KeptReplies:
         """Keep a log-probability."""
         self._append({"key": key, "logprob": logprob})
         self._logprobs[key] = logprob
+
+    def verdict(self, key: str) -> bool | None:
+        """Whether what has that name was said to support its statement."""
+        return self._verdicts.get(key)
+
+    def put_verdict(self, key: str, supported: bool) -> None:
+        """Keep a verdict."""
+        self._append({"key": key, "supported": supported})
+        self._verdicts[key] = supported
 
     def _append(self, row: dict[str, object]) -> None:
         try:

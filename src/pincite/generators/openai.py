@@ -6,13 +6,13 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pincite.errors import BackendError, ConfigError, InputError
 from pincite.http_endpoint import HttpEndpoint, Problem, parse_object, server_message
-from pincite.types import Generation, Prompt, Token
+from pincite.types import Generation, Message, Prompt, Token
 
 if TYPE_CHECKING:
     import httpx
@@ -123,7 +123,18 @@ class OpenAIGenerator:
             return
         if not prompt.messages:
             raise InputError("a chat model needs a prompt with messages; this one has none")
-        yield from self._attempts(self._payload(prompt))
+        yield from self._attempts(self._payload(prompt.messages))
+
+    def complete(self, messages: Sequence[Message], *, max_tokens: int | None = None) -> Generation:
+        """What the endpoint writes after any messages, whole. Raises BackendError for every failure of the endpoint."""
+        payload = self._payload(messages)
+        if max_tokens is not None:
+            payload["max_tokens"] = min(max_tokens, self.max_tokens)
+        generation = Generation("", model=self.name)
+        for item in self._attempts(payload):
+            if isinstance(item, Generation):
+                generation = item
+        return generation
 
     def continuation_logprobs(self, context: str, continuation: str) -> list[float]:
         """Natural log-probabilities of the tokens of `continuation` after `context`, from ``POST …/completions``.
@@ -156,10 +167,10 @@ class OpenAIGenerator:
             raise BackendError(f"{self.name} at {self.base_url} gave no log-probabilities of the prompt; {_ECHO}")
         return scored
 
-    def _payload(self, prompt: Prompt) -> dict[str, Any]:
+    def _payload(self, messages: Sequence[Message]) -> dict[str, Any]:
         payload: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": m.role, "content": m.content} for m in prompt.messages],
+            "messages": [{"role": m.role, "content": m.content} for m in messages],
             "max_tokens": self.max_tokens,
             "temperature": self.temperature,
             "stream": True,

@@ -20,6 +20,7 @@ from lxml import etree
 
 from pincite.errors import EncryptedError, LoadError, NoTextError
 from pincite.loaders.clean import clean, collapse, loss_warnings
+from pincite.loaders.hidden import Hidden
 from pincite.loaders.hypertext import Hypertext, decode_page, read_hypertext
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.protocols import Source
@@ -116,8 +117,7 @@ class EpubLoader:
             raise NoTextError("the book holds no text")
         first = writer.headings[0].text if writer.headings else ""
         warnings = (*writer.warnings, *loss_warnings(writer.controls, writer.invisible))
-        if writer.hidden:
-            warnings += (f"{writer.hidden} hidden element{'s' if writer.hidden > 1 else ''} with text left out",)
+        warnings += writer.hidden.warnings()
         return Document(
             id=document_id(source.uri),
             text=text,
@@ -141,7 +141,8 @@ class _Writer:
         self.headings: list[Heading] = []
         self.pages: list[Page] = []
         self.warnings: list[str] = []
-        self.controls = self.invisible = self.hidden = 0
+        self.controls = self.invisible = 0
+        self.hidden = Hidden()
 
     def write(self, page: Hypertext, label: str, above: str, headings: tuple[Heading, ...]) -> None:
         """Write a chapter, below the heading `above` if there is one."""
@@ -173,7 +174,7 @@ def _write_chapter(writer: _Writer, reader: _Reader, part: str, contents: list[_
     writer.warnings += [f"{part}: {warning}" for warning in decoded.warnings]
     writer.controls += page.controls
     writer.invisible += page.invisible
-    writer.hidden += page.hidden
+    writer.hidden.add(page.hidden)
     if not page.text.strip():
         return
     chapter = next((entry.title for entry in contents if not entry.anchor), "")

@@ -23,9 +23,11 @@ class HtmlLoader:
 
     Left out: scripts, styles, form controls, navigation, and headers, footers and asides of the page as a whole (those
     of an article stay, and so does a header with the page's ``h1``). Lists that call themselves menus are read only
-    where the page shows nothing but links. Elements that are hidden (``hidden``, ``aria-hidden``, an inline style) are
-    left out as well and, where they held text, counted in a warning, since text that only machines read is a known way
-    to plant instructions. Style sheets are not evaluated.
+    where the page shows nothing but links. Text that is hidden is left out as well and told in a warning, since text
+    that only machines read is a known way to plant instructions: by ``hidden`` or ``aria-hidden``, by a style or a
+    simple rule of the page's own sheet that takes it off the page, by a size that nobody can read, by the colour of its
+    background. Comments are left out, and told where they read like orders to a model. Where it takes the layout to
+    know, see `pincite.loaders.hypertext_hiding`.
 
     The title is ``title``, or the first ``h1``, or the first heading, or the file's name.
     """
@@ -47,9 +49,7 @@ class HtmlLoader:
         if decoded.detected:
             metadata["encoding"] = decoded.encoding
         first = next((each for each in page.headings if each.level == 1), page.headings[0] if page.headings else None)
-        warnings = decoded.warnings + loss_warnings(page.controls, page.invisible)
-        if page.hidden:
-            warnings += (f"{page.hidden} hidden element{'s' if page.hidden > 1 else ''} with text left out",)
+        warnings = decoded.warnings + loss_warnings(page.controls, page.invisible) + page.hidden.warnings()
         return Document(
             id=document_id(source.uri),
             text=page.text,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
@@ -15,6 +15,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from pincite.errors import LoadError
 from pincite.loaders.clean import clean, collapse
 from pincite.loaders.decode import Decoded, decode
+from pincite.loaders.hidden import Hidden, reads_like_orders, tag_words
+from pincite.loaders.hypertext_hiding import PLAIN, Look, Sheet, declarations, hiding, looked, of_interest, parse_sheet
 from pincite.loaders.hypertext_tables import MOST_COLUMNS, Draft, Grid, Plan
 from pincite.loaders.hypertext_writer import HypertextWriter
 from pincite.loaders.numbering import ordinal
@@ -49,11 +51,7 @@ _MENU_ROLES = frozenset({"menu", "menubar", "toolbar"})
 _SILENT_CLASSES = frozenset({"headerlink", "linenos", "linenodiv", "mw-editsection", "sr-only"})
 _PARTS_OF_TABLES = frozenset({"thead", "tr", "td", "th"})
 _LANDMARKS = frozenset({"article", "main", "section"})
-_HIDING_STYLE = re.compile(
-    r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)"
-    r"|font-size\s*:\s*0(?:\.0+)?(?:px|pt|em|rem|%)?\s*(?:;|!|$)|opacity\s*:\s*0(?:\.0+)?\s*(?:;|!|$))",
-    re.IGNORECASE,
-)
+_COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
 _CHARSET = re.compile(rb"""<meta[^>]{0,400}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""")
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
@@ -82,7 +80,7 @@ class Hypertext:
     anchors: dict[str, int] = field(default_factory=dict)  #: where the text of an element with an id begins
     controls: int = 0
     invisible: int = 0
-    hidden: int = 0  #: elements with text that a reader is not shown
+    hidden: Hidden = field(default_factory=Hidden)  #: text that a reader is not shown
 
 
 def decode_page(data: bytes) -> Decoded:
@@ -102,13 +100,15 @@ def read_hypertext(source: str, *, whole: bool = False) -> Hypertext:
         # Surrogates cannot be handed to the parser; what entities bring in is cleaned text by text later.
         cleaned = clean(source)
         html = cleaned.text
+        hidden = Hidden()
+        tag_words(source, hidden)
         if _XML.match(html):
             # To an HTML parser <title/> begins a title that never ends.
             html = _SELF_CLOSED.sub(_closed, html)
         _check_nesting(html)
         page = LexborHTMLParser(html)
-        writer = HypertextWriter(cleaned.controls, cleaned.invisible)
-        _write_page(page, writer, whole)
+        writer = HypertextWriter(cleaned.controls, cleaned.invisible, hidden)
+        _write_page(page, html, writer, whole)
         metadata = _metadata(page)
         title = collapse(_first_text(page, "title"))
     except (SelectolaxError, ValueError, RuntimeError, MemoryError) as error:
@@ -195,10 +195,23 @@ Sight = Literal["shown", "silent", "hidden"]
 class _Eyes:
     """Decides, element by element in document order, what a reader is shown."""
 
-    def __init__(self, whole: bool, *, menus: bool = False) -> None:
+    def __init__(self, whole: bool, sheet: Sheet, *, menus: bool = False) -> None:
+        self.why = ""  #: of an element that is hidden: in which way
         self._own: list[bool] = []  # of the open elements: whether headers and footers inside are their own
+        self._looks: list[Look] = [replace(PLAIN, sure=sheet.whole)]  # of the open elements, behind that of the page
         self._inside = int(whole)
+        self._sheet = sheet
         self._menus = menus
+
+    def inherit(self, root: LexborNode) -> None:
+        """Begin inside of what stands around `root`."""
+        around = []
+        parent = root.parent
+        while parent is not None:
+            around.append(parent)
+            parent = parent.parent
+        for each in reversed(around):
+            self._looks[0] = self._look_of(each, each.tag or "", self._looks[0])
 
     def look(self, node: LexborNode, tag: str) -> Sight:
         """What becomes of `node`. When it is shown, `close` must be called at its end."""
@@ -206,20 +219,28 @@ class _Eyes:
             return "silent"
         attributes = node.attributes
         role = ""
-        if attributes:
-            if "hidden" in attributes or (attributes.get("aria-hidden") or "").strip().lower() == "true":
-                return "hidden"
+        look = self._looks[-1]
+        if attributes or self._sheet.rules:
+            if "hidden" in attributes:
+                return self._hidden("attribute hidden")
+            if (attributes.get("aria-hidden") or "").strip().lower() == "true":
+                return self._hidden("aria-hidden")
             style = attributes.get("style")
-            if style and _HIDING_STYLE.search(style):
-                return "hidden"
+            if style and of_interest(style) and (why := hiding(declarations(style), inline=True)):
+                return self._hidden(why)
             classes = attributes.get("class")
+            ruled = self._sheet.of(tag, classes or "", attributes.get("id") or "")
+            if ruled and (why := hiding({**ruled, **declarations(style or "")}, inline=False)):
+                if self._sheet.steady or (not look.judged and reads_like_orders(node.text())):
+                    return self._hidden(why)
+                look = replace(look, judged=True)
             if classes and not _SILENT_CLASSES.isdisjoint(classes.split()):
                 return "silent"
             role = (attributes.get("role") or "").strip().lower()
             if role in _SILENT_ROLES or (role in _MENU_ROLES and not self._menus):
                 return "silent"
         if tag == "dialog" and "open" not in attributes:
-            return "hidden"
+            return self._hidden("a dialog that is not open")
         own = tag in _LANDMARKS or role in ("main", "article")
         if not own and not self._inside:
             if tag in ("footer", "aside") or role == "contentinfo":
@@ -229,24 +250,45 @@ class _Eyes:
                     return "silent"
                 own = True  # so that a header within a header is not searched again
         self._own.append(own)
+        self._looks.append(self._look_of(node, tag, look))
         self._inside += own
         return "shown"
 
+    def veil(self, text: str) -> str:
+        """Why `text`, which stands in the open element, is not seen; "" where it is."""
+        why, sure = self._looks[-1].veil
+        return why if why and text.strip() and (sure or reads_like_orders(text)) else ""
+
     def close(self) -> None:
         self._inside -= self._own.pop()
+        self._looks.pop()
+
+    def _hidden(self, why: str) -> Sight:
+        self.why = why
+        return "hidden"
+
+    def _look_of(self, node: LexborNode, tag: str, look: Look) -> Look:
+        attributes = node.attributes
+        if not attributes and tag not in self._sheet.rules:
+            return look
+        style = attributes.get("style") or ""
+        declared = self._sheet.of(tag, attributes.get("class") or "", attributes.get("id") or "")
+        if style and of_interest(style):
+            declared = {**declared, **declarations(style)}
+        return looked(look, declared, attributes, tag, whole=self._sheet.whole)
 
 
 class _Survey(_Visitor):
     """What one look over the page finds out before anything is written."""
 
-    def __init__(self, whole: bool, *, menus: bool = False) -> None:
+    def __init__(self, whole: bool, sheet: Sheet, *, menus: bool = False) -> None:
         self.total = 0  #: characters shown that are not white space
         self.linked = 0  #: of those, the ones that are part of links
         self.mains: list[tuple[int, LexborNode]] = []  #: the outermost main elements and how much they show
         self.articles: list[tuple[int, LexborNode]] = []
         self.tables: dict[int, Plan] = {}  #: by address; one that is not there only arranges blocks on the page
         self._whole = whole
-        self._eyes = _Eyes(whole, menus=menus)
+        self._eyes = _Eyes(whole, sheet, menus=menus)
         self._links = 0  # open ones
         self._open: list[tuple[list[tuple[int, LexborNode]] | None, LexborNode | None, int]] = []
         self._inside: list[list[tuple[int, LexborNode]]] = []
@@ -304,6 +346,8 @@ class _Survey(_Visitor):
                 self.tables[address] = plan
 
     def text(self, text: str) -> None:
+        if self._eyes.veil(text):
+            return
         size = sum(map(len, text.split()))
         self.total += size
         self.linked += size * bool(self._links)
@@ -336,10 +380,12 @@ class _List:
 class _Scribe(_Visitor):
     """Writes what is shown."""
 
-    def __init__(self, writer: HypertextWriter, tables: Mapping[int, Plan], whole: bool, *, menus: bool) -> None:
+    def __init__(
+        self, writer: HypertextWriter, tables: Mapping[int, Plan], whole: bool, sheet: Sheet, *, menus: bool
+    ) -> None:
         self._writer = writer
         self._plans = tables
-        self._eyes = _Eyes(whole, menus=menus)
+        self._eyes = _Eyes(whole, sheet, menus=menus)
         self._lists: list[_List] = []
         self._tables: list[Grid | None] = []  # the open tables; None for one whose rows are no lines
         self._verbatim = 0
@@ -354,8 +400,10 @@ class _Scribe(_Visitor):
             return False
         sight = self._eyes.look(node, tag)
         if sight != "shown":
-            if sight == "hidden" and node.text().strip():
-                writer.hidden += 1
+            if sight == "hidden":
+                writer.hidden.shown()
+                writer.hidden.note(self._eyes.why, node.text(separator=" "))
+                writer.hidden.shown()
             return False
         if tag in _BREAKS and not (tag in ("ul", "ol", "menu") and self._lists):
             writer.line_break(_BREAKS[tag])
@@ -422,7 +470,16 @@ class _Scribe(_Visitor):
             nested = tag in ("ul", "ol", "menu") and self._lists
             writer.line_break(1 if nested else _BREAKS[tag])
 
+    def begin(self, root: LexborNode) -> None:
+        """Begin with what stands around `root`."""
+        self._eyes.inherit(root)
+
     def text(self, text: str) -> None:
+        if why := self._eyes.veil(text):
+            self._writer.hidden.note(why, text)
+            return
+        if text.strip():
+            self._writer.hidden.shown()
         cleaned = clean(text)
         self._writer.controls += cleaned.controls
         self._writer.invisible += cleaned.invisible
@@ -486,16 +543,25 @@ def _check_nesting(html: str) -> None:
             raise LoadError("the page nests its elements too deeply to be read")
 
 
-def _write_page(page: LexborHTMLParser, writer: HypertextWriter, whole: bool) -> None:
+def _write_page(page: LexborHTMLParser, source: str, writer: HypertextWriter, whole: bool) -> None:
     body = page.body
     if body is None:
         return
-    survey = _Survey(whole)
+    sheet = parse_sheet(
+        "\n".join(node.text() for node in page.css("style")),
+        linked=page.css_first('link[rel~="stylesheet"]') is not None,
+        scripted=page.css_first("script") is not None,
+    )
+    for comment in _COMMENT.findall(source):
+        writer.hidden.note_comment(comment)
+    survey = _Survey(whole, sheet)
     _walk(body, survey)
     menus = 0 < survey.total == survey.linked
     if menus:
-        survey = _Survey(whole, menus=True)
+        survey = _Survey(whole, sheet, menus=True)
         _walk(body, survey)
     for root in survey.roots(body):
-        _walk(root, _Scribe(writer, survey.tables, whole, menus=menus))
+        scribe = _Scribe(writer, survey.tables, whole, sheet, menus=menus)
+        scribe.begin(root)
+        _walk(root, scribe)
         writer.line_break(2)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from pincite.loaders.hidden import Hidden
+
 __all__ = ["HypertextWriter"]
 
 
 class HypertextWriter:
     """Collects text with pending white space, so that every offset it gives out is that of a character written."""
 
-    def __init__(self, controls: int, invisible: int) -> None:
+    def __init__(self, controls: int, invisible: int, hidden: Hidden) -> None:
         self.controls = controls
         self.invisible = invisible
-        self.hidden = 0  #: hidden elements that held text
+        self.hidden = hidden
         self.headings: list[tuple[int, int, int]] = []  #: level, start, end
         self.anchors: dict[str, int] = {}
         self.repeated = 0  #: characters of cells written again

@@ -11,6 +11,8 @@ from markdown_it import MarkdownIt
 from pincite.errors import LoadError, NoTextError
 from pincite.loaders.clean import clean, collapse, loss_warnings
 from pincite.loaders.decode import decode
+from pincite.loaders.hidden import Hidden, cut_comments, tag_words
+from pincite.loaders.hypertext_hiding import PLAIN, declarations, hiding, looked
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.protocols import Source
 from pincite.types import Document, Heading, MetadataValue
@@ -23,11 +25,16 @@ _FLOAT = re.compile(r"[-+]?(?:0|[1-9]\d*)\.\d+")
 # A value in quotes, and a comment behind it.
 _QUOTED = re.compile(r"""(?:"((?:[^"\\]|\\.)*)"|'((?:[^']|'')*)')\s*(?:#.*)?""")
 _ITEM = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,"'][^,]*)\s*(?:,|$)""")
+_SPAN = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n[ \t]*\n)[\s\S]){1,2000}?(?<!`)\1(?!`)")
+# An element that says of itself that it is not shown, or how it looks.
+_HIDING = re.compile(r"<([a-zA-Z][a-zA-Z0-9]*)(?=\s)(?=[^>]{0,500}\s(?:hidden\b|style\s*=))[^>]{0,500}>")
+_STYLE = re.compile(r"""style\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
+_TAG = re.compile(r"<[^>]*>")
 _NOTHING = frozenset({"", "~", "null", "[]"})
 
 
 class MarkdownLoader:
-    """Reads Markdown. The text is the source itself, so that a span points at characters of the file.
+    """Reads Markdown. The text is the source itself, so that what is cited reads as it is written.
 
     Headings are those that a Markdown parser finds (underlined or with ``#``, never inside a code fence) at the top
     level: one inside a quotation or a list does not govern what follows it. A heading's span holds its ``#`` marks or
@@ -37,6 +44,9 @@ class MarkdownLoader:
     metadata: ``key: value`` pairs with plain values and lists of plain values (joined with ", "). A date stays as it is
     written, and a key without a value (``null``, ``[]``) is none. Other keys are left out with a warning. The title is
     the front matter's ``title``, or the first heading of level 1, or the first heading, or the file's name.
+
+    What a page made of the file does not show is taken out as well: HTML comments, which are counted in a warning, and
+    elements that are hidden by their own attributes, which are told. In code both are text.
     """
 
     name = "markdown"
@@ -50,6 +60,11 @@ class MarkdownLoader:
         decoded = decode(source.data)
         cleaned = clean(decoded.text)
         metadata, text, doubts = _front_matter(cleaned.text)
+        hidden = Hidden()
+        tag_words(decoded.text, hidden)
+        text, comments = _shown(text, hidden)
+        if comments:
+            doubts += (f"{comments} comment{'s' if comments > 1 else ''} not read",)
         if not text.strip():
             raise NoTextError("the file is empty" if not source.data else "the file holds no visible text")
         headings = _headings(text)
@@ -66,8 +81,48 @@ class MarkdownLoader:
             content_hash=content_hash(source.data),
             metadata=metadata,
             headings=headings,
-            warnings=decoded.warnings + loss_warnings(cleaned.controls, cleaned.invisible) + doubts,
+            warnings=decoded.warnings + loss_warnings(cleaned.controls, cleaned.invisible) + doubts + hidden.warnings(),
         )
+
+
+def _shown(text: str, hidden: Hidden) -> tuple[str, int]:
+    """`text` without comments and hidden elements, and how many comments there were."""
+    if "<" not in text or not ("<!--" in text or _HIDING.search(text)):
+        return text, 0
+    text, comments = cut_comments(text, _code(text), hidden)
+    code = _code(text) if _HIDING.search(text) else []
+    parts: list[str] = []
+    position = 0
+    for match in _HIDING.finditer(text):
+        start = match.start()
+        if start < position or any(a <= start < b for a, b in code):
+            continue
+        style = declarations(_STYLE.search(match[0])[1]) if _STYLE.search(match[0]) else {}  # type: ignore[index]
+        look, _ = looked(PLAIN, style, {}, match[1].lower(), whole=True).veil
+        why = "attribute hidden" if re.search(r"\shidden\b", match[0]) else hiding(style, inline=True) or look
+        end = text.lower().find(f"</{match[1].lower()}>", match.end())
+        if not why or end < 0:
+            continue
+        hidden.note(why, _TAG.sub(" ", text[match.end() : end]))
+        hidden.shown()
+        parts.append(text[position:start])
+        position = end + len(match[1]) + 3
+    return "".join([*parts, text[position:]]), comments
+
+
+def _code(text: str) -> list[tuple[int, int]]:
+    """Where code stands: blocks of it, and what is between back-quotes."""
+    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    try:
+        tokens = _parser().parse(text)
+    except (RecursionError, IndexError, ValueError) as error:
+        raise LoadError(f"the Markdown could not be parsed: {error}") from error
+    blocks = [
+        (starts[token.map[0]], min(starts[token.map[1]], len(text)))
+        for token in tokens
+        if token.type in ("fence", "code_block") and token.map is not None
+    ]
+    return blocks + [match.span() for match in _SPAN.finditer(text)]
 
 
 @cache

@@ -17,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from pincite.errors import EncryptedError, LoadError, NoTextError
 from pincite.loaders.clean import clean, collapse, loss_warnings
 from pincite.loaders.decode import decode
+from pincite.loaders.hidden import Hidden, tag_words
 from pincite.loaders.hypertext import Hypertext, decode_page, read_hypertext
 from pincite.loaders.ids import content_hash, document_id
 from pincite.types import Document, Heading, MetadataValue
@@ -109,10 +110,11 @@ def _read(message: Message) -> Letter:
     warnings = list(dict.fromkeys(body.warnings))
     controls = sum(page.controls for page in body.pages)
     invisible = sum(page.invisible for page in body.pages)
-    hidden = sum(page.hidden for page in body.pages)
     warnings += loss_warnings(controls, invisible)
-    if hidden:
-        warnings.append(f"{hidden} hidden element{'s' if hidden > 1 else ''} with text left out")
+    hidden = Hidden()
+    for page in body.pages:
+        hidden.add(page.hidden)
+    warnings += hidden.warnings()
     if not body.pages:
         if "Subject" not in letter.headers and not letter.attachments:
             raise NoTextError("the message holds no text")
@@ -255,9 +257,13 @@ class _Body:
                 source, doubts = _text(data, charset)
                 if str(part.get_param("format", "")).lower() == "flowed":
                     source = _unflowed(source, str(part.get_param("delsp", "")).lower() == "yes")
+                hidden = Hidden()
+                tag_words(source, hidden)
                 cleaned = clean(source)
                 lines = "\n".join(line.rstrip() for line in cleaned.text.split("\n"))
-                page = Hypertext(lines.strip("\n"), controls=cleaned.controls, invisible=cleaned.invisible)
+                page = Hypertext(
+                    lines.strip("\n"), controls=cleaned.controls, invisible=cleaned.invisible, hidden=hidden
+                )
         except LoadError as error:
             self.warnings.append(collapse(f"a part could not be read: {error}"))
             return

@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from pincite.errors import NoTextError
 from pincite.loaders.clean import clean, collapse, loss_warnings
 from pincite.loaders.decode import decode
+from pincite.loaders.hidden import Hidden, tag_words
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.loaders.statute_text import read_statute
 from pincite.protocols import Source
@@ -67,6 +68,8 @@ class TextLoader:
         """
         decoded = decode(source.data)
         cleaned = clean(decoded.text)
+        hidden = Hidden()
+        tag_words(decoded.text, hidden)
         if not cleaned.text.strip():
             raise NoTextError("the file is empty" if not source.data else "the file holds no visible text")
         suffixes = [suffix.lower() for suffix in PurePosixPath(source.name).suffixes]
@@ -84,7 +87,7 @@ class TextLoader:
             content_hash=content_hash(source.data),
             metadata=metadata,
             headings=headings,
-            warnings=decoded.warnings + loss_warnings(cleaned.controls, cleaned.invisible),
+            warnings=decoded.warnings + loss_warnings(cleaned.controls, cleaned.invisible) + hidden.warnings(),
         )
 
 

@@ -1,0 +1,362 @@
+r"""Addresses in generated text that no source holds, taken out while it still streams in.
+
+An answer that is shown as Markdown or HTML can send what it holds to a stranger: an image is fetched without a click,
+and its address may carry the question. So images, tags that fetch or lead somewhere, and links and bare addresses that
+do not stand in a source are made plain text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from pincite.types import Alarm, Passage
+
+__all__ = ["GONE", "LONGEST", "LinkFilter", "addresses", "standing_in"]
+
+#: Stands in the place of an address that was taken out.
+GONE = "(address removed)"
+#: Most characters that are held back. A longer address is in no source; a longer link, tag or code span is none.
+LONGEST = 2000
+
+#: Of the longest alternative text of an image.
+_LABEL = 300
+
+# What an address may begin with. Bare names of hosts count where they end in a domain that programs make links of.
+_ADDRESS = re.compile(
+    r"(?<![a-z0-9])(?:[a-z][a-z0-9+.-]{0,30}:)?//(?=[^\s/])"
+    r"|(?<![a-z0-9])www\.(?=[a-z0-9-])"
+    r"|(?<![a-z0-9])(?:javascript|vbscript|data|mailto|file|blob|tel|sms|magnet|intent):(?=\S)"
+    r"|(?<![\w.@-])[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
+    r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.)+(?:com|net|org|info|biz|xyz|io|app|dev|site|online|top|link|click|ru|cn|tk)"
+    r"(?![\w-]|\.[a-z])",
+    re.IGNORECASE,
+)
+_RUN = re.compile(r"[A-Za-z0-9+.\-_/@:&#;%~=?$*',\\^{}]+")
+_DELIMITER = re.compile(r"""[\s<>"`\[\]|“”«»]""")
+_TRAILING = re.compile(r"[.,;:!?'*_~]+\Z")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_LINK = re.compile(
+    r"\]\(\s*(?P<to><[^<>\n]*>|[^\s<>()`]*(?:\([^\s<>()`]*\)[^\s<>()`]*)*)"
+    r"""(?:\s+(?:"[^"`]*"|'[^'`]*'|\([^()`]*\)))?\s*\)"""
+)
+_IMAGE = re.compile(rf"!\[(?P<label>[^\[\]`]{{0,{_LABEL}}})\]")
+_REFERENCE = re.compile(rf"\[[^\[\]`]{{0,{_LABEL}}}\]")
+_NUMBER = re.compile(r"\s*\d{1,3}\s*")
+_TAG = re.compile(r"""</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*)(?P<rest>(?:[^<>"']|"[^"]*"|'[^']*')*)>""")
+_TAG_ANYHOW = re.compile(r"</?(?P<name>[a-zA-Z][a-zA-Z0-9-]*)(?P<rest>[^>]*)>")
+_AUTOLINK = re.compile(r"<([^\s<>]*)>")
+_SOURCE = re.compile(r"""(?:src|href|srcset|action|data|poster|formaction|background)\s*=\s*["']?([^\s"'>]+)""", re.I)
+# Tags that fetch something, lead somewhere, or run.
+_ACTING = re.compile(
+    "a|img|image|picture|source|video|audio|track|i?frame|frameset|object|embed|applet|script|style|link|meta|base|form|"
+    "input|button|textarea|select|svg|math|map|area|body|html|portal|template",
+    re.IGNORECASE,
+)
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+# Names inside a document, or plain words: what a reader's own page would make of them is no stranger's.
+_HARMLESS = re.compile(r"#\S*|[\w-]*")
+
+
+@dataclass
+class LinkFilter:
+    """Takes out of a text every address for which `allowed` is false.
+
+    Feed it text in any pieces and call `finish` at the end: the joined output is the same for every way of cutting.
+    No more than `LONGEST` characters are held back. Code, between back-quotes or in a fence of them, is left alone
+    where it is closed (a fence at the beginning of a line reaches to the end, as in Markdown). `removed` collects what
+    was taken out, as it stood.
+
+    An image becomes its alternative text in any case. A link keeps its words. HTML tags that fetch, lead somewhere or
+    have attributes are left out, their inside stays. Of a bare address ``(address removed)`` is left.
+
+    >>> links = LinkFilter(allowed=lambda address: address == "https://a.org")
+    >>> links.feed("See https://a.org and ![x](https://b.com/?q=") + links.feed("secret), [y](https://c.com).")
+    'See https://a.org and (image: x), [y]'
+    >>> links.finish(), links.removed
+    ('.', ['https://b.com/?q=secret', 'https://c.com'])
+    """
+
+    allowed: Callable[[str], bool]
+    removed: list[str] = field(default_factory=list)
+    _held: str = ""
+    _fence: int = 0  #: length of the run that opened the fence we are in; 0: in none
+    _indent: int = 0  #: spaces since the line began; -1: something else stands there
+    _last: str = ""  #: the last character read
+    _dropping: bool = False  #: in the rest of an address that is too long
+
+    def feed(self, text: str) -> str:
+        """Take more text and give what can be decided."""
+        self._held += text
+        return self._drain(final=False)
+
+    def finish(self) -> str:
+        """No more text comes: give the rest."""
+        return self._drain(final=True)
+
+    def alarms(self) -> list[Alarm]:
+        """What was taken out, for the answer: one alarm for each address."""
+        return [
+            Alarm("link", f"an address that stands in no source was taken out of the answer: {_shortened(each)}")
+            for each in dict.fromkeys(self.removed)
+        ]
+
+    def _drain(self, *, final: bool) -> str:
+        out: list[str] = []
+        text, i = self._held, 0
+        while i < len(text):
+            step = self._fenced(text, i, final) if self._fence else self._step(text, i, final)
+            if step is None:
+                break
+            end, written = step
+            out.append(written)
+            self._note(text[i:end])
+            i = end
+        self._held = text[i:]
+        return "".join(out)
+
+    def _note(self, read: str) -> None:
+        """Keep where in its line the text is."""
+        head, newline, tail = read.rpartition("\n")
+        if newline:
+            self._indent = 0
+        if self._indent >= 0:
+            spaces = tail if newline else head + tail
+            self._indent = self._indent + len(spaces) if not spaces.strip(" ") else -1
+        self._last = read[-1]
+
+    def _fenced(self, text: str, i: int, final: bool) -> tuple[int, str] | None:
+        """The next piece of a fenced block; it ends with a line of at least as many back-quotes."""
+        newline = text.find("\n", i)
+        end = len(text) if newline < 0 else newline + 1
+        line = text[i:end]
+        if self._indent == 0:
+            bare = line.strip()
+            may_close = not bare.strip("`") and len(line) - len(line.lstrip(" ")) <= 3
+            if newline < 0 and not final and may_close and len(line) < LONGEST:
+                return None
+            if may_close and len(bare) >= self._fence:
+                self._fence = 0
+        return end, line
+
+    def _step(self, text: str, i: int, final: bool) -> tuple[int, str] | None:
+        """The end of what can be decided next, and what is written for it; None: more text is needed."""
+        character = text[i]
+        if self._dropping:
+            if not _DELIMITER.match(character):
+                return i + 1, ""
+            self._dropping = False
+        if character == "`":
+            return self._code(text, i, final)
+        if character == "!":
+            return self._image(text, i, final)
+        if character == "]":
+            return self._link(text, i, final)
+        if character == "<":
+            return self._tag(text, i, final)
+        if _RUN.match(character):
+            return self._run(text, i, final)
+        return i + 1, character
+
+    def _code(self, text: str, i: int, final: bool) -> tuple[int, str] | None:
+        end = i
+        while end < len(text) and text[end] == "`":
+            end += 1
+        complete = final or len(text) - i > LONGEST
+        if end == len(text) and not complete:
+            return None
+        run = end - i
+        if run >= 3 and 0 <= self._indent <= 3:
+            newline = text.find("\n", end, i + LONGEST)
+            if newline < 0 and not complete:
+                return None
+            until = newline + 1 if newline >= 0 else len(text) if final and len(text) - i <= LONGEST else end
+            if until > end and "`" not in text[end:until]:
+                self._fence = run
+                return until, text[i:until]
+        window = text[end : i + LONGEST]
+        closing = re.search(rf"(?<!`)`{{{run}}}(?!`)", window)
+        paragraph = _BLANK_LINE.search(window)
+        if closing is not None and (paragraph is None or closing.start() < paragraph.start()):
+            # Whether the run goes on is seen only behind it.
+            if end + closing.end() == len(text) and not complete:
+                return None
+            return end + closing.end(), text[i : end + closing.end()]
+        if closing is None and paragraph is None and not complete:
+            return None
+        return end, text[i:end]
+
+    def _image(self, text: str, i: int, final: bool) -> tuple[int, str] | None:
+        window = text[i : i + LONGEST]
+        complete = final or len(window) == LONGEST
+        if len(window) < 2 and not complete:
+            return None
+        if window[1:2] != "[":
+            return i + 1, "!"
+        image = _IMAGE.match(window)
+        if image is None:
+            may_go_on = not complete and len(window) < _LABEL + 3 and not re.search(r"[\[\]`]", window[2:])
+            return None if may_go_on else (i + 2, "! [")
+        behind = window[image.end() :]
+        if not behind and not complete:
+            return None
+        shown = f"(image: {' '.join(image['label'].split())})" if image["label"].strip() else "(image)"
+        if behind.startswith("("):
+            link = _LINK.match(window, image.end() - 1)
+            if link is None:
+                return None if self._may_be_link(window, image.end(), complete) else (i + 2, "! [")
+            self.removed.append(_target(link["to"]))
+            return i + link.end(), shown
+        if behind.startswith("["):
+            reference = _REFERENCE.match(behind)
+            if reference is None:
+                may_go_on = not complete and len(behind) < _LABEL + 2 and not re.search(r"[\[\]`]", behind[1:])
+                return None if may_go_on else (i + 2, "! [")
+            if not _NUMBER.fullmatch(reference[0][1:-1]) or not _NUMBER.fullmatch(image["label"]):
+                return i + image.end() + reference.end(), shown
+        # "It ends![2]" is a marker.
+        return (i + 1, "!") if _NUMBER.fullmatch(image["label"]) else (i + 2, "! [")
+
+    def _may_be_link(self, window: str, opening: int, complete: bool) -> bool:
+        """Whether what begins with this bracket may become a link when more text comes."""
+        return not complete and "`" not in window[opening:] and _BLANK_LINE.search(window[opening:]) is None
+
+    def _link(self, text: str, i: int, final: bool) -> tuple[int, str] | None:
+        window = text[i : i + LONGEST]
+        complete = final or len(window) == LONGEST
+        if len(window) < 2 and not complete:
+            return None
+        if window[1:2] != "(":
+            return i + 1, "]"
+        link = _LINK.match(window)
+        if link is not None:
+            target = _target(link["to"])
+            if _HARMLESS.fullmatch(target) or self.allowed(target):
+                return i + link.end(), link[0]
+            self.removed.append(target)
+            return i + link.end(), "]"
+        closed = ")" in window
+        if not closed and self._may_be_link(window, 1, complete):
+            return None
+        # Where it is closed and is no link it is text; what is never closed must not become one behind our back.
+        return (i + 1, "]") if closed else (i + 1, "] ")
+
+    def _tag(self, text: str, i: int, final: bool) -> tuple[int, str] | None:
+        window = text[i : i + LONGEST]
+        complete = final or len(window) == LONGEST
+        if len(window) < 2 and not complete:
+            return None
+        if not re.match(r"</?[a-zA-Z]", window):
+            return None if window == "</" and not complete else (i + 1, "<")
+        if ">" not in window:
+            return None if not complete else (i + 1, "‹")
+        autolink = _AUTOLINK.match(window)
+        if autolink is not None and _found(autolink[1]) is not None:
+            target = _target(autolink[1])
+            if self.allowed(target):
+                return i + autolink.end(), autolink[0]
+            self.removed.append(target)
+            return i + autolink.end(), GONE
+        tag = _TAG.match(window)
+        if tag is None:
+            if not complete and window.count('"') % 2 + window.count("'") % 2:
+                return None
+            tag = _TAG_ANYHOW.match(window)
+        if tag is None:
+            return i + 1, "‹"
+        if not _ACTING.fullmatch(tag["name"]) and "=" not in tag["rest"]:
+            return i + tag.end(), tag[0]
+        source = _SOURCE.search(tag["rest"])
+        if not tag[0].startswith("</"):
+            self.removed.append(_target(source[1]) if source else tag[0])
+        return i + tag.end(), ""
+
+    def _run(self, text: str, i: int, final: bool) -> tuple[int, str] | None:
+        limit = i + LONGEST
+        run = _RUN.match(text, i, limit)
+        assert run is not None
+        end = run.end()
+        if end == len(text) and end < limit and not final:
+            return None
+        token = run[0]
+        if _found(token) is None:
+            return end, token
+        # An address goes on over letters of any script.
+        stop = _DELIMITER.search(text, end, limit)
+        if stop is None and len(text) < limit and not final:
+            return None
+        end = stop.start() if stop is not None else min(len(text), limit)
+        too_long = stop is None and end == limit
+        token = text[i:end]
+        found = _found(token)
+        assert found is not None
+        before, address = token[:found], token[found:]
+        bare = _TRAILING.sub("", address)
+        while bare.endswith(")") and bare.count(")") > bare.count("("):
+            bare = _TRAILING.sub("", bare[:-1])
+        if not too_long and self.allowed(_target(bare)):
+            return end, token
+        self.removed.append(_target(bare))
+        self._dropping = too_long
+        return end, before + GONE + address[len(bare) :]
+
+
+def _found(token: str) -> int | None:
+    """Where an address begins in `token`; one that is written in entities or escapes begins with the token."""
+    plain = _plain(token)
+    if plain != token and _ADDRESS.search(plain) is not None:
+        match = _ADDRESS.search(token)
+        # Before the first entity the token is as it reads.
+        first = min((at for at in (token.find("&"), token.find("\\")) if at >= 0), default=0)
+        return match.start() if match is not None and match.start() < first else 0
+    match = _ADDRESS.search(token)
+    return None if match is None else match.start()
+
+
+def _plain(written: str) -> str:
+    return _ESCAPED.sub(r"\1", html.unescape(written))
+
+
+def _target(written: str) -> str:
+    """An address as a browser would follow it."""
+    return re.sub(r"[\x00-\x20]", "", _plain(written.strip().removeprefix("<").removesuffix(">")))
+
+
+def _shortened(address: str) -> str:
+    return address if len(address) <= 80 else f"{address[:80]}…"
+
+
+def _key(address: str) -> str:
+    return re.sub(r"\A(?:https?:)?//|\Amailto:", "", address, flags=re.IGNORECASE).rstrip("/").casefold()
+
+
+def addresses(text: str) -> list[str]:
+    """The addresses that stand in `text`, in its order.
+
+    >>> addresses("Write to a@b.org or see (https://c.org/d).")
+    ['a@b.org', 'https://c.org/d']
+    """
+    found: list[str] = []
+
+    def keep(address: str) -> bool:
+        found.append(address)
+        return True
+
+    # The brackets of links part addresses as white space does.
+    for piece in re.split(r"\]\(|[\s<>\"`\[\]|“”«»]+", text):
+        links = LinkFilter(keep)
+        links.feed(piece)
+        links.finish()
+    return found
+
+
+def standing_in(passages: Iterable[Passage]) -> Callable[[str], bool]:
+    """Whether an address stands in one of `passages`, or is that of its document."""
+    known = set()
+    for passage in passages:
+        known.add(_key(passage.uri))
+        known.update(_key(each) for each in addresses(passage.chunk.reading))
+    known.discard("")
+    return lambda address: _key(address) in known
