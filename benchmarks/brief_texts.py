@@ -101,6 +101,8 @@ def _quotable(said: str, *, case: bool) -> bool:
     """Whether a sentence can stand by itself, and of a judgment names no other authority."""
     if not 12 <= len(said.split()) <= 45 or not said[0].isupper() or not said.endswith("."):
         return False
+    if re.search(r"\bAct,?\s*\d{4}", said):  # it names an act that may not be in the corpus
+        return False
     if re.match(r"(?:But|And|Provided|Rep|Ins|Subs)\b", said):
         return False
     if re.search(r"[\"“”\[\]{}*|]|\.\.|\(\w$|…", said) or said.count("(") != said.count(")"):
@@ -498,12 +500,23 @@ class Writer:
         )
 
     def _clause(self, said: str) -> str:
-        """A sentence or its first clauses, where they say enough by themselves."""
+        """A sentence or its first clauses, where what is left out takes nothing back."""
         ends = [match.start() for match in re.finditer(r"[,;](?=\s)", said)]
         fitting = [
-            end for end in ends if len(said[:end].split()) >= 9 and said[:end].count("(") == said[:end].count(")")
+            end
+            for end in ends
+            if len(said[:end].split()) >= 9
+            and said[:end].count("(") == said[:end].count(")")
+            and not _LIMITS.search(said[end:])
         ]
         return said[: self.random.choice(fitting)] if fitting and self.random.random() < 0.7 else said
+
+
+#: What takes back or narrows what was said before it.
+_LIMITS = re.compile(
+    r"\b(?:not|no|nor|never|none|unless|except|provided|if|subject|without|until|but|only|save|whose|who|which|that|when|"
+    r"where|being|having|knowing|with|under)\b"
+)
 
 
 def _keeps_capital(said: str) -> bool:

@@ -248,6 +248,12 @@ def is_wrong(mark: Any) -> bool:
     return mark.status in WRONG or mark.status == "not-found"
 
 
+def is_seen(named: str, text: str, authorities: Sequence[Any]) -> bool:
+    """Whether a mark lies on an authority; of a list of sections, on that number."""
+    places = [match.start() for match in re.finditer(rf"(?<!\w){re.escape(named)}(?!\w)", text, re.IGNORECASE)]
+    return any(mark.start < at + len(named) and at < mark.end for at in places for mark in authorities)
+
+
 def report(checked: list[tuple[Brief, list[Any]]], arguments: Any) -> None:
     rows: list[dict[str, Any]] = []
     found: dict[str, list[tuple[bool, bool]]] = {fault: [] for fault in FAULTS}
@@ -260,12 +266,8 @@ def report(checked: list[tuple[Brief, list[Any]]], arguments: Any) -> None:
         places += len(outside)
         false += len(wrong)
         alarms.update(f"{mark.what} {mark.status}" for mark in wrong)
-        unseen = [
-            each
-            for each in brief.named
-            if (at := brief.text.lower().find(each.lower())) >= 0
-            and not any(m.what == "authority" and m.start < at + len(each) and at < m.end for m in said)
-        ]
+        authorities = [mark for mark in said if mark.what == "authority"]
+        unseen = [each for each in brief.named if not is_seen(each, brief.text, authorities)]
         if brief.fault is None:
             true_briefs += 1
             false_briefs += bool(wrong)

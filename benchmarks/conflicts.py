@@ -51,10 +51,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--questions", type=int, default=100, help="of each set")
+    parser.add_argument("--sets", nargs="+", default=[*SETS, "law"], help=f"of {', '.join(SETS)}, law")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     rows = {}
-    for name in (*SETS, "law"):
+    for name in arguments.sets:
         with index_of(arguments.data, name) as (pincite, questions):
             drawn = random.Random(0).sample(questions, min(arguments.questions, len(questions)))
             answered, alarms, seconds = 0, 0, 0.0

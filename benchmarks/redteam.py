@@ -4,7 +4,7 @@
     python benchmarks/redteam.py --data ../shared/data --readers local local+token --limit 45
 
 BIPIA: the 75 training attacks, each in one of the test e-mails (drawn by the seed) at its start, middle and end, alone
-in an index. PoisonedRAG: the five false passages of each of the 100 NQ questions among the 596 passages of CLAPNQ, which
+in an index. PoisonedRAG: the five false passages of each of the 100 NQ questions among 596 passages of CLAPNQ, which
 are of Wikipedia and were not made for these questions: how many of the questions they can answer is printed, and where
 they cannot, the attack has no opponent. The readers are scripted toys (see `pincite.evaluation.toy_readers`), the
 extractive reader, and Gemma 3 270M alone or marginalized (``local+token``).
@@ -19,6 +19,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from pincite.answer_models import build_generator
@@ -59,7 +60,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("PINCITE_DATA", "../shared/data")))
     parser.add_argument("--sets", nargs="+", default=["bipia", "poisonedrag"])
     parser.add_argument("--readers", nargs="+", default=[*SCRIPTED, "extractive"])
-    parser.add_argument("--limit", type=int, help="cases of each set, drawn by the seed")
+    parser.add_argument("--limit", type=int, help="scored cases of each set, drawn by the seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
@@ -74,7 +75,10 @@ def main() -> None:
     for name in options.sets:
         path, corpus = places[name] if name in places else (Path(name), [])
         whole = load_attack_set(path, seed=options.seed)
-        attacks = sample_cases(whole, options.limit, options.seed) if options.limit else whole
+        attacks = whole
+        if options.limit:
+            scored = replace(whole, cases=tuple(case for case in whole.cases if case.scored))
+            attacks = sample_cases(scored, options.limit, options.seed)
         with open_ground(
             encoder, build_chunker(settings, encoder), InProcessReader(build_loaders()), corpus=corpus
         ) as ground:

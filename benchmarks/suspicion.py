@@ -43,6 +43,9 @@ FOLDS = 5
 PENALTY = 1.0
 #: Of one sign: no sign of its own makes a text much more than doubtful.
 MOST = 5.0
+#: Signs that by what they are make a text suspicious alone, however few of the attacks have them alone.
+SURE = frozenset({"override", "to a model", "forged frame", "encoded order", "hidden characters"})
+LEAST = 3.2
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,7 @@ def fit(places: list[list[np.ndarray]], bad: np.ndarray, alarms: float) -> tuple
             np.append(weights, bias),
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0, MOST)] * len(KINDS) + [(None, None)],
+            bounds=[(LEAST if kind in SURE else 0, MOST) for kind in KINDS] + [(None, None)],
         )
         weights, bias = found.x[:-1], float(found.x[-1])
     sums = sorted((float(worst(each, weights) @ weights) for each, b in zip(places, bad, strict=True) if not b))
@@ -216,6 +219,16 @@ def main() -> None:
         )
     benign, malicious = np.array(scores["bastion benign"]), np.array(scores["bastion malicious"])
     print(f"bastioncorpus, malicious against benign: AUC {auc(benign, malicious):.3f}")
+    print("as shipped, fitted on all of it:")
+    shipped = np.array([module._WEIGHTS[kind] for kind in KINDS])
+    for name in sorted(scores):
+        z = [
+            float(worst(place, shipped) @ shipped) + module._BIAS
+            for items, where in ((test, at["test"]), (other, at["other"]))
+            for item, place in zip(items, where, strict=True)
+            if item.family == name
+        ]
+        print(f"{name:36}{len(z):7}{(np.array(z) >= 0).mean():9.4f}")
     if options.fit:
         weights, bias = fit(at["train"] + at["other"], np.array([i.bad for i in train + other]), options.alarms)
         print(f"_BIAS = {bias:.2f}\n_WEIGHTS = {{")

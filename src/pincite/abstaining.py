@@ -26,7 +26,7 @@ _TOLD = 5
 
 @dataclass(frozen=True, slots=True)
 class Considered:
-    """The evidence for one question, so far, and what was asked for and is missing."""
+    """The evidence for one question, so far, and what of it is missing from the passages."""
 
     evidence: Evidence
     missing: Missing
@@ -76,10 +76,10 @@ class Abstaining:
         return self._weighed(evidence, before.missing, weights)
 
     def _weighed(self, evidence: Evidence, missing: Missing, weights: Weights | None) -> Considered:
-        if weights is None:
+        confidence = weights.probability(evidence) if weights is not None else None
+        if weights is None or confidence is None:
             return Considered(evidence, missing)
-        least = weights.least if self.least is None else self.least
-        return Considered(evidence, missing, round(weights.probability(evidence), 4), least)
+        return Considered(evidence, missing, round(confidence, 4), weights.least if self.least is None else self.least)
 
 
 def insufficient(considered: Considered, found: SearchResult, searched: str) -> str:

@@ -22,8 +22,11 @@ _OPENAI = "https://api.openai.com/v1"
 _LOCAL_ROWS = 64
 
 
-def build_generator(settings: Settings, encoder: Encoder) -> Generator:
+def build_generator(settings: Settings, encoder: Encoder, *, weighed: bool = False) -> Generator:
     """The generator that `answer.model` and `answer.marginalize` name; no model is loaded and no endpoint asked yet.
+
+    Where its answers are `weighed` by a calibration, the extractive one always gives its best sentences: the
+    calibration decides, not a fixed score.
 
     A model of the hub (``transformers:NAME``, ``fid:NAME``) is looked for, and fetched if it is not on this machine:
     its configuration says how it is to be asked.
@@ -36,7 +39,7 @@ def build_generator(settings: Settings, encoder: Encoder) -> Generator:
     if kind == "extractive" and not name:
         from pincite.generators.extractive import ExtractiveGenerator
 
-        return ExtractiveGenerator(encoder)
+        return ExtractiveGenerator(encoder, least=0.0) if weighed else ExtractiveGenerator(encoder)
     if kind == "local":
         from pincite.generators.gemma import default_cache_dir
         from pincite.generators.local import LocalGenerator

@@ -7,13 +7,16 @@ from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pincite.abstaining import Abstaining, Considered, insufficient
+from pincite.abstaining import Abstaining, Considered, insufficient, told_scope
 from pincite.assemble import Layout, assemble, estimate_tokens, is_refusal, left_out
-from pincite.citations import add_markers, cite, statements, words_in_common
+from pincite.citations import words_in_common
+from pincite.conflicts import conflicts
 from pincite.markers import MarkerResolver
 from pincite.protocols import TokenCounter
 from pincite.reading import parts_found
-from pincite.types import Answer, Citation, Document, Generation, Marginal, Prompt, SearchResult
+from pincite.settle import Check, Settled, settle, settle_unmarked
+from pincite.statements import statements
+from pincite.types import Answer, Citation, Conflict, Document, Generation, Marginal, Prompt, SearchResult
 from pincite.words import has_content
 
 if TYPE_CHECKING:
@@ -53,15 +56,17 @@ class Answering:
         timings: dict[str, float],
         history: Sequence[Message] = (),
         *,
-        before: Considered,
-        searched: str,
+        before: Considered | None = None,
+        searched: str = "",
     ) -> Generator[str, None, Answer]:
         """The text in pieces as it is written, then the answer.
 
         A model that follows instructions is given `history` and the question as it was asked; any other compares words
-        with words, and is given the question that `found` was searched for. `before` is what is known of the search,
-        and `searched` says where was looked.
+        with words, and is given the question that `found` was searched for. `before` is what is known of the search
+        (measured here where it is not given), and `searched` says where was looked.
         """
+        before = before or self.abstaining.search(found.query, found, self.as_found(found.passages))
+        searched = searched or told_scope(None, None, self.store.document_count)
         started = time.perf_counter()
         generator = self.generator
         prompt = self._prompt(question, found, history) if generator.cites else Prompt(found.query, found.passages)
@@ -121,18 +126,17 @@ class Answering:
                 yield text
             return abstain(text, considered(()))
         started = time.perf_counter()
-        found_citations = cite(
+        documents: dict[tuple[str, int], Document | None] = {}
+        settled = self._settled(
             text,
             found.query,
-            prompt.passages,
-            sources=None if generator.cites else generation.sources,
-            parts=generation.parts,
-            support=self.support,
+            prompt,
+            generation,
+            check=lambda citations: self._pinpoint(citations, documents, warnings),
         )
-        citations = self._pinpoint(found_citations, warnings)
-        known = considered(citations)
+        known = considered(settled.citations)
         if not generator.cites:
-            if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
+            if not settled.stands:
                 warnings.append(_not_given(text))
                 explanation = insufficient(replace(known, confidence=None), found, searched)
                 yield explanation
@@ -142,31 +146,53 @@ class Answering:
                 explanation = insufficient(known, found, searched)
                 yield explanation
                 return abstain(explanation, known)
-            text, citations = add_markers(text, _in_order(citations))
-            yield text
+            yield settled.text
         else:
-            warnings += _unproved(text, citations)
-            if not any(citation.verdict in ("verbatim", "supported") for citation in citations):
-                # It has been shown as it came; what it is worth is said now.
+            # It has been shown as it came; what it is worth is said now.
+            warnings += settled.notes
+            refuted = replace(
+                abstain(settled.text, known),
+                citations=settled.citations,
+                quotations=settled.quotations,
+                corrections=settled.corrections,
+            )
+            if not settled.stands:
                 warnings.append("no sentence of this answer is supported by a source it names: it is not an answer")
-                return replace(abstain(text, known), citations=tuple(citations), warnings=tuple(warnings))
+                return replace(refuted, warnings=tuple(warnings))
             if not known.enough:
                 explanation = f"\n\n{insufficient(known, found, searched)}"
                 yield explanation
-                return replace(abstain(text + explanation, known), citations=tuple(citations))
+                return replace(refuted, text=settled.text + explanation)
+        contradicting = self._conflicts(settled.citations, prompt.passages)
         timings["cite"] = time.perf_counter() - started
         return Answer(
             question,
-            text,
-            tuple(citations),
+            settled.text,
+            settled.citations,
             _weighed(prompt.passages, generation.marginal),
             model=generator.name,
             warnings=tuple(warnings),
             timings=timings,
             tokens=generation.tokens,
             marginal=generation.marginal,
+            quotations=settled.quotations,
+            corrections=settled.corrections,
+            conflicts=contradicting,
             evidence=known.evidence,
             confidence=known.confidence,
+        )
+
+    def _settled(self, text: str, question: str, prompt: Prompt, generation: Generation, *, check: Check) -> Settled:
+        if self.generator.cites:
+            return settle(text, question, prompt.passages, support=self.support, check=check)
+        return settle_unmarked(
+            text,
+            question,
+            prompt.passages,
+            support=self.support,
+            sources=generation.sources,
+            parts=generation.parts,
+            check=check,
         )
 
     def _prompt(self, question: str, found: SearchResult, history: Sequence[Message]) -> Prompt:
@@ -208,16 +234,34 @@ class Answering:
         """What was found, of passages that are read wider, under its own headings: the gate was measured on that."""
         return [part for each in passages for part in parts_found(each, self.store.get_document) or [each]]
 
-    def _pinpoint(self, citations: Iterable[Citation], warnings: list[str]) -> list[Citation]:
-        """Hold every citation against the stored document: its characters must be there, and give its page."""
+    def _conflicts(self, citations: Sequence[Citation], passages: Sequence[Passage]) -> tuple[Conflict, ...]:
+        """What passages say otherwise; their places are held against the stored documents as those of citations are."""
+
+        def added(document_id: str, version: int) -> str | None:
+            return next((e.added_at for e in self.store.history(document_id) if e.version == version), None)
+
+        found = conflicts(citations, passages, dated=added)
+        return tuple(replace(each, against=at) for each in found for at in self._pinpoint([each.against], {}, []))
+
+    def _pinpoint(
+        self,
+        citations: Iterable[Citation],
+        documents: dict[tuple[str, int], Document | None],
+        warnings: list[str],
+    ) -> list[Citation]:
+        """Hold every citation against the stored document: its characters must be there, and give its page.
+
+        `documents` keeps what was read, by id and version.
+        """
         checked = []
-        documents: dict[str, Document | None] = {}
         for citation in citations:
-            if citation.document_id not in documents:
-                documents[citation.document_id] = self.store.get_document(citation.document_id, citation.version)
-            document = documents[citation.document_id]
+            key = citation.document_id, citation.version
+            if key not in documents:
+                documents[key] = self.store.get_document(*key)
+            document = documents[key]
             if document is None or document.text[citation.start : citation.end] != citation.quote:
-                warnings.append(f"a citation to {citation.title} was dropped: the document changed meanwhile")
+                told = f"a citation to {citation.title} was dropped: the document changed meanwhile"
+                warnings += [] if told in warnings else [told]
                 continue
             checked.append(
                 replace(
@@ -238,26 +282,6 @@ def _weighed(passages: Sequence[Passage], marginal: Marginal | None) -> tuple[Pa
         replace(passage, prior=worth[i][0], posterior=worth[i][1]) if i < len(worth) else passage
         for i, passage in enumerate(passages)
     )
-
-
-def _in_order(citations: Sequence[Citation]) -> list[Citation]:
-    """Numbered from 1 in the order of the answer, one number for each span: no text names passages by number."""
-    numbers: dict[tuple[str, int, int], int] = {}
-    return [
-        replace(each, number=numbers.setdefault((each.chunk_id, each.start, each.end), len(numbers) + 1))
-        for each in citations
-    ]
-
-
-def _unproved(text: str, citations: Sequence[Citation]) -> list[str]:
-    """A warning that counts the sentences of an answer that name no source, if there are any."""
-    cited = {citation.answer_start for citation in citations}
-    bare = [
-        each.text for each in statements(text) if not each.named and each.start not in cited and has_content(each.text)
-    ]
-    if not bare:
-        return []
-    return [f"{_count(len(bare), 'sentence')} of the answer names no source and is not proved: {bare[0][:80]!r}"]
 
 
 def _unknown_sources(numbers: Sequence[int]) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from pincite.errors import InputError
-from pincite.markers import MarkerResolver
+from pincite.markers import LONGEST, MarkerResolver
 from pincite.prompt_template import Template, packaged
 from pincite.types import Message, Passage, Prompt
 
@@ -48,15 +48,18 @@ _PER_MESSAGE = 8
 RELEVANCE = 0.3
 
 _MARKS_AROUND = re.compile(r"\A[\W\d_]+|[\W\d_]+\Z")
-_DIGIT = re.compile(r"\d")
+_DIGIT, _NUMBER = re.compile(r"\d"), re.compile(r"\d+")
+_MARK, _CAPITAL = re.compile(r"[!-/:-@\[-`{-~]"), re.compile(r"[A-Z]")
+_SINGLE = re.compile(r"[\d!-/:-@A-Z\[-`{-~]")
 
 # What could pass for a part of the prompt: a number in brackets for a citation, a tag for the end of a frame, and the
 # control tokens of chat templates, which some servers read wherever they stand.
-# A subscript is no citation, see `pincite.markers`.
-_NUMBERS = r"(\s*\^?\s*\d{1,3}(?:\s*[-–—,;、]\s*\d{1,3})*\s*)"
-_SQUARE = re.compile(rf"(?<![^\W\u2e80-\U0010ffff])\[{_NUMBERS}\]")
-_LENTICULAR = re.compile(f"【{_NUMBERS}】")
-_WHITE_SQUARE, _WHITE_LENTICULAR = re.compile(f"⟦{_NUMBERS}⟧"), re.compile(f"〖{_NUMBERS}〗")
+# A bracket right behind a word is a subscript, see `pincite.markers`.
+_OPENING = re.compile(r"(?<![^\W\u2e80-\U0010ffff])[\[(]|【")
+_CLOSING = {"[": "]", "(": ")", "【": "】"}
+_UNLIKE = str.maketrans("[]()【】", "⟦⟧⦅⦆〖〗")
+_ESCAPED = re.compile(r"⟦[^⟧]+⟧|⦅[^⦆]+⦆|〖[^〗]+〗")
+_BACK = str.maketrans("⟦⟧⦅⦆〖〗", "[]()【】")
 _TAG = re.compile(r"<(?=\s*/?\s*source\b)", re.IGNORECASE)
 _CONTROL = re.compile(
     r"<(?=[|｜][^<>\n]{1,40}[|｜]>|/?s>|(?:bos|eos|pad|unk|(?:start|end)_of_turn|/?think|/?tool_call)>)"
@@ -89,30 +92,50 @@ def is_refusal(text: str) -> bool:
 
 
 def estimate_tokens(text: str) -> int:
-    """A cautious count for a tokenizer that is not at hand: one token for every digit and every three bytes of UTF-8.
+    """A cautious count for a tokenizer that is not at hand.
 
-    English runs at four to five bytes a token under the usual vocabularies; Chinese, Hindi and code near three. Many
-    vocabularies make a token of each digit.
+    A token for every digit, every number and every ASCII mark, for every two capitals of A to Z, and for every three
+    bytes of UTF-8 of the rest: English runs at four to five bytes a token under the usual vocabularies, Chinese, Hindi
+    and code near three, and many vocabularies make a token of each digit. Encoded data (Base64) may take more. The
+    estimate of a text is at most that of its pieces together.
     """
-    digits = len(_DIGIT.findall(text))
-    rest = len(text.encode("utf-8")) - len("".join(_DIGIT.findall(text)).encode("utf-8"))
-    return digits + math.ceil(rest / 3)
+    counts = [len(found) for found in (_DIGIT.findall(text), _NUMBER.findall(text), _MARK.findall(text))]
+    capitals = len(_CAPITAL.findall(text))
+    rest = len(text.encode("utf-8")) - len("".join(_SINGLE.findall(text)).encode("utf-8"))
+    return sum(counts) + math.ceil((3 * capitals + 2 * rest) / 6)
 
 
 def escape(text: str) -> str:
     """`text` of a document as it stands in a prompt: what could pass for a part of the prompt is made unlike it.
 
-    A number in brackets, ``[1]``, becomes ``⟦1⟧``, or a model that copies it would cite a source by it. The ``<`` of
-    ``</source…`` becomes ``‹``, and a space breaks the control tokens of chat templates, ``<|im_end|>``. Everything
-    else stays as it is.
+    The brackets of what reads like a citation, ``[1]``, become others, ``⟦1⟧``, or a model that copies it would cite a
+    source by it. The ``<`` of ``</source…`` becomes ``‹``, and a space breaks the control tokens of chat templates,
+    ``<|im_end|>``. Everything else stays as it is.
     """
-    text = _LENTICULAR.sub(r"〖\1〗", _SQUARE.sub(r"⟦\1⟧", text))
+    pieces, done = [], 0
+    for opening in _OPENING.finditer(text):
+        start = opening.start()
+        end = text.find(_CLOSING[text[start]], start, start + LONGEST + 2) + 1
+        if start >= done and end and _is_citation(text[start:end]):
+            inside = text[start + 1 : end - 1]
+            pieces += [text[done:start], text[start].translate(_UNLIKE), inside, text[end - 1].translate(_UNLIKE)]
+            done = end
+    text = "".join([*pieces, text[done:]])
     return _CONTROL.sub(lambda found: f"{found[0]} ", _TAG.sub("‹", text))
+
+
+def _is_citation(text: str) -> bool:
+    """Whether what begins and ends with brackets would be read as a citation of something."""
+    if not _DIGIT.search(text):
+        return False
+    resolver = MarkerResolver(known=0)
+    shown = resolver.feed(text) + resolver.finish()
+    return bool(resolver.unknown) and not shown.startswith(text[0])
 
 
 def unescape(text: str) -> str:
     """`text` with the brackets back that `escape` replaced: what a model copied, as it stands in the document."""
-    return _WHITE_LENTICULAR.sub(r"【\1】", _WHITE_SQUARE.sub(r"[\1]", text))
+    return _ESCAPED.sub(lambda found: found[0].translate(_BACK), text)
 
 
 def assemble(

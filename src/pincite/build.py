@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pincite.adding import NO_TESSERACT
 from pincite.answer_models import build_generator
 from pincite.assemble import Layout
+from pincite.calibration import Calibration, default_calibration, load_calibration
 from pincite.config import ChunkSettings, Settings, load_settings
 from pincite.errors import ConfigError
 from pincite.identity import probe_vectors
@@ -22,13 +24,14 @@ from pincite.protocols import StoreHeader
 from pincite.support_models import build_support
 
 if TYPE_CHECKING:
-    from pincite.protocols import Chunker, Encoder, Reader, Reranker, Store
+    from pincite.protocols import Chunker, Encoder, Generator, Reader, Reranker, Store
     from pincite.rerankers.likelihood import LikelihoodModel
     from pincite.store.edge import EdgeStore
     from pincite.store.plan import IndexOptions, Retention
 
 __all__ = [
     "Pincite",
+    "build_calibration",
     "build_chunker",
     "build_encoder",
     "build_reader",
@@ -101,19 +104,29 @@ class Pincite(Pipeline):
             raise
 
     @classmethod
-    def over(cls, settings: Settings, store: Store, encoder: Encoder) -> Pincite:
+    def over(
+        cls,
+        settings: Settings,
+        store: Store,
+        encoder: Encoder,
+        *,
+        generator: Callable[[], Generator] | None = None,
+    ) -> Pincite:
         """A pipeline of these settings over a store and an encoder that are open already; `close` closes the store.
 
-        `Settings.store` and `Settings.encoder` are not looked at. Raises EncoderMismatchError when the store was made
+        A `generator` takes the place of the one of the settings. `Settings.store` and `Settings.encoder` are not looked
+        at. Raises EncoderMismatchError when the store was made
         with another encoder, ConfigError for settings that contradict each other.
         """
+        calibration = build_calibration(settings, encoder)
+        weighed = calibration is not None and "extractive" in calibration.kinds
         pincite = cls(
             store=store,
             encoder=encoder,
             chunker=build_chunker(settings, encoder),
             reader=build_reader(settings),
-            generator=lambda: build_generator(settings, encoder),
-            options=_options(settings),
+            generator=generator or (lambda: build_generator(settings, encoder, weighed=weighed)),
+            options=replace(_options(settings), calibration=calibration),
             reranker=build_reranker(settings, encoder, store),
             support=build_support(settings, encoder),
         )
@@ -210,6 +223,27 @@ def build_encoder(settings: Settings) -> Encoder:
         passage_prefix=chosen.passage_prefix,
         threads=chosen.threads,
     )
+
+
+def build_calibration(settings: Settings, encoder: Encoder) -> Calibration | None:
+    """What `answer.calibration` names; None for ``off``, and for the one that is shipped under another encoder.
+
+    Raises ConfigError for a file that is none, or was fitted with another encoder: its similarities are other numbers.
+    """
+    chosen = settings.answer.calibration
+    if chosen == "off":
+        return None
+    name = encoder.identity.name
+    if chosen == "default":
+        shipped = default_calibration()
+        return shipped if shipped.encoder == name else None
+    calibration = load_calibration(Path(os.path.expanduser(chosen)))
+    if calibration.encoder not in ("", name):
+        raise ConfigError(
+            f"answer.calibration {chosen} was fitted with the encoder {calibration.encoder}, and this is {name}: "
+            "run `pincite calibrate` again, or set it to off"
+        )
+    return calibration
 
 
 def build_chunker(settings: Settings, encoder: Encoder) -> Chunker:
@@ -355,6 +389,7 @@ def _options(settings: Settings) -> Options:
             turns=settings.answer.history,
             template=read_template(settings.answer.template) if settings.answer.template else None,
         ),
+        least_confidence=settings.answer.least_confidence,
         max_file_bytes=int(settings.load.max_file_mb * 1e6),
         reading=_reading(settings),
         recipe=chunk_recipe(settings.chunk),

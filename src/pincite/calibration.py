@@ -59,25 +59,32 @@ class Weights:
     means: tuple[float, ...]
     scales: tuple[float, ...]  #: above 0
     weights: tuple[float, ...]
-    absent: tuple[float, ...]
+    absent: tuple[float | None, ...]  #: None: it was measured of every question
     intercept: float
     least: float  #: the probability below which a question is refused, chosen on the same questions; 0: none is
     questions: int = 0  #: that it was fitted on
     answerable: int = 0  #: of them, those that the documents answer
     measured: Mapping[str, float] = field(default_factory=dict)  #: by cross-validation, by name
 
-    def terms(self, evidence: Evidence) -> dict[str, float]:
-        """What each feature adds to the logit."""
-        found: dict[str, float] = {}
+    def terms(self, evidence: Evidence) -> dict[str, float | None]:
+        """What each feature adds to the logit; None for one that is lacking here and never was before."""
+        found: dict[str, float | None] = {}
         for i, name in enumerate(self.features):
             value = getattr(evidence, name)
             standard = None if value is None else (value - self.means[i]) / self.scales[i]
             found[name] = self.absent[i] if standard is None else self.weights[i] * standard
         return found
 
-    def probability(self, evidence: Evidence) -> float:
-        """That the passages answer the question, in [0, 1]."""
-        logit = self.intercept + math.fsum(self.terms(evidence).values())
+    def probability(self, evidence: Evidence) -> float | None:
+        """That the passages answer the question, in [0, 1]; None for evidence of another kind than it was fitted on.
+
+        That is where something was not measured that always was then: a question that the encoder does not read.
+        """
+        terms = self.terms(evidence)
+        known = [each for each in terms.values() if each is not None]
+        if len(known) < len(terms):
+            return None
+        logit = self.intercept + math.fsum(known)
         if logit >= 0:
             return 1.0 / (1.0 + math.exp(-min(logit, 700.0)))
         return math.exp(max(logit, -700.0)) / (1.0 + math.exp(max(logit, -700.0)))
@@ -88,6 +95,7 @@ class Calibration:
     """Weights by kind of generator, and where they are from."""
 
     kinds: Mapping[str, Weights]
+    encoder: str = ""  #: its name: similarities of another are other numbers; empty: of any
     about: Mapping[str, str] = field(default_factory=dict)  #: on what it was fitted, when, with which version
 
     def weights(self, kind: str) -> Weights | None:
@@ -143,12 +151,14 @@ def _calibration(data: Any, where: str) -> Calibration:
     for kind, given in data["kinds"].items():
         try:
             features = tuple(given["features"])
-            columns = {name: _numbers(given[name]) for name in ("means", "scales", "weights", "absent")}
+            columns = {name: _numbers(given[name]) for name in ("means", "scales", "weights")}
+            absent = tuple(None if each is None else _numbers([each])[0] for each in given["absent"])
             intercept, least = _numbers([given["intercept"], given["least"]])
             told = given.get("measured", {})
             kinds[kind] = Weights(
                 features,
                 **columns,
+                absent=absent,
                 intercept=intercept,
                 least=least,
                 questions=int(given.get("questions", 0)),
@@ -159,14 +169,14 @@ def _calibration(data: Any, where: str) -> Calibration:
             raise wrong(f"{kind}: {error}") from None
         if unknown := [name for name in features if name not in FEATURES]:
             raise wrong(f"{kind}: there is no evidence named {unknown[0]!r}")
-        if any(len(column) != len(features) for column in columns.values()):
+        if any(len(column) != len(features) for column in (absent, *columns.values())):
             raise wrong(f"{kind}: a number is missing for one of {', '.join(features)}")
         if min(columns["scales"], default=1.0) <= 0 or not 0 <= least <= 1:
             raise wrong(f"{kind}: scales should be above 0, and least from 0 to 1")
     about = data.get("about", {})
     if not isinstance(about, dict):
         raise wrong("about should be an object")
-    return Calibration(kinds, {str(name): str(value) for name, value in about.items()})
+    return Calibration(kinds, str(data.get("encoder", "")), {str(name): str(value) for name, value in about.items()})
 
 
 def _numbers(values: Any) -> tuple[float, ...]:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pincite.blocks import Blocks
-from pincite.markers import CodeReader
+from pincite.claims import same_sense
 from pincite.quotation_marks import find_quotations
 from pincite.quotes import NormalText, locate
-from pincite.sentences import sentence_spans, statement_spans
+from pincite.sentences import statement_spans
+from pincite.statements import Statement, statements
 from pincite.types import Chunk, Citation, Passage, Quotation, Support
 from pincite.words import all_words, content_words, has_content, overlap
 
@@ -28,6 +29,7 @@ __all__ = [
     "Statement",
     "add_markers",
     "cite",
+    "is_claim",
     "is_good",
     "quotation",
     "quotations",
@@ -36,24 +38,22 @@ __all__ = [
     "words_in_common",
 ]
 
-_MARKER = re.compile(r"\[(\d{1,3})\]")
-_ITEM = re.compile(r"\A(?:[-*•]|\d{1,3}[.)])\s+(?=\S)")
-_BLOCK_QUOTE = re.compile(r"^[ ]{0,3}>[ >]*", re.MULTILINE)
-_CONNECTIVE = re.compile(r"\A[\s,;]*(?:(?:and|but|while|whereas|or)\s+)?")
 #: Where a clause with a subject of its own begins.
 _CLAUSE = re.compile(
     r"(?:;\s+|,?\s+(?=(?:and|but|while|whereas|although|though)\s))(?:(?:and|but|while|whereas|although|though)\s+)?"
     r"(?=(?:the|an?|each|every|no|any|all|either|neither|both|this|that|these|those|it|they|he|she|its|their|there)\b"
     r"|[A-Z\d])"
 )
-#: What reads like a verb: an auxiliary, a past form, or "pays" after a noun.
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|may|might|must|shall|should|will|would|can|could)\b"
-    r"|\b\w{2,}ed\b|(?<!\bthe )(?<!\ba )(?<!'s )(?<!s' )(?<!’s )(?<=\w )\b\w+[^s\W]s\b",
+_AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|may|might|must|shall|should|will|would|can|could)\b",
     re.IGNORECASE,
 )
-#: A clause of fewer content words proves too little to be judged by itself.
-_LEAST_CLAUSE = 3
+#: What reads like a verb: an auxiliary, a past form, or "pays" after a noun.
+_VERB = re.compile(
+    rf"{_AUXILIARY.pattern}|\b\w{{2,}}ed\b"
+    r"|(?<!\bthe )(?<!\ba )(?<!'s )(?<!s' )(?<!’s )(?<=\w )\b\w+[^s\W]s\b",
+    re.IGNORECASE,
+)
 #: What is put together of several sentences scores no more than what one supports.
 _MOST_SUPPORTED = 0.99
 #: Sentences that stand no further apart than this, by their number, are cited as one.
@@ -64,113 +64,9 @@ _INTRODUCES = re.compile(
     r"\b(?:says?|said|states?|stated|provides?|provided|reads?|according|declares?|lays? down|held|holds?|quot\w+)\b",
     re.IGNORECASE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence of an answer and the passages it names, as indices; none where it names none."""
-
-    start: int
-    end: int
-    text: str  #: without its markers and without the number or dot of a list
-    named: tuple[int, ...]
-    parts: tuple[Statement, ...] = ()  #: what stands before each of its markers, where these stand apart
-
-
-def statements(text: str) -> list[Statement]:
-    """The sentences of an answer with the ``[n]`` markers that stand in them or right after them.
-
-    A marker that begins a line belongs to what follows on the line. Markers in code are none. Sentences within one pair
-    of quotation marks are one statement; of a block quote each has all its markers.
-
-    >>> [(s.text, s.named) for s in statements("Two terms [2]. Or ten years. [1][3]")]
-    [('Two terms.', (1,)), ('Or ten years.', (0, 2))]
-    """
-    code = CodeReader()
-    coded = [code.is_code(character) for character in text]
-    found = [match for match in _MARKER.finditer(text) if not coded[match.start()]]
-    masked = text
-    for match in found:
-        masked = masked[: match.start()] + " " * len(match.group()) + masked[match.end() :]
-    quoted = find_quotations(text)
-    blocks = [span for span in quoted if _BLOCK_QUOTE.match(text, text.rfind("\n", 0, span[0]) + 1)]
-    spans = _joined(sentence_spans(masked), [span for span in quoted if span not in blocks])
-    markers: list[list[re.Match[str]]] = [[] for _ in spans]
-    for match in found:
-        before = sum(start < match.start() for start, _ in spans)
-        owner = before - 1
-        if before == 0 or (match.start() >= spans[owner][1] and _leads(masked, match)):
-            owner += 1
-        if owner < len(spans):
-            markers[owner].append(match)
-    named = [_numbers(each) for each in markers]
-    for first, last in blocks:
-        inside = [i for i, (start, end) in enumerate(spans) if start < last and end > first]
-        together = tuple(dict.fromkeys(number for i in inside for number in named[i]))
-        for i in inside:
-            named[i] = together
-    return [
-        Statement(start, end, _without_markers(text, start, end, found), names, _parts(text, start, end, own))
-        for (start, end), names, own in zip(spans, named, markers, strict=True)
-    ]
-
-
-def _numbers(markers: Sequence[re.Match[str]]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(int(match.group(1)) - 1 for match in markers))
-
-
-def _joined(spans: list[tuple[int, int]], quoted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Sentences, those that one pair of quotation marks holds together made one."""
-    joined: list[tuple[int, int]] = []
-    for start, end in spans:
-        if joined and any(first < joined[-1][1] and start < last for first, last in quoted):
-            joined[-1] = (joined[-1][0], end)
-        else:
-            joined.append((start, end))
-    return joined
-
-
-def _parts(text: str, start: int, end: int, markers: Sequence[re.Match[str]]) -> tuple[Statement, ...]:
-    """What stands before each group of markers of a sentence; none where there is but one group."""
-    groups: list[list[re.Match[str]]] = []
-    for match in markers:
-        if groups and not any(map(str.isalnum, text[groups[-1][-1].end() : match.start()])):
-            groups[-1].append(match)
-        else:
-            groups.append([match])
-    if len(groups) < 2:
-        return ()
-    begins = [start, *(group[-1].end() for group in groups[:-1])]
-    # Words after the last markers go with those before.
-    ends = [*(group[0].start() for group in groups[:-1]), max(end, groups[-1][0].start())]
-    parts = []
-    for first, last, group in zip(begins, ends, groups, strict=True):
-        piece = text[first : min(last, end)]
-        lead = len(piece) - len(_CONNECTIVE.sub("", piece, count=1))
-        first, last = first + lead, min(last, end)
-        while last > first and text[last - 1].isspace():
-            last -= 1
-        parts.append(Statement(first, last, _without_markers(text, first, last, group), _numbers(group)))
-    return tuple(parts)
-
-
-def _leads(masked: str, marker: re.Match[str]) -> bool:
-    """Whether a marker begins its line and words follow."""
-    before = masked[: marker.start()].rpartition("\n")[2]
-    after = masked[marker.end() :].partition("\n")[0]
-    return not before.strip() and bool(after.strip())
-
-
-def _without_markers(text: str, start: int, end: int, markers: Sequence[re.Match[str]]) -> str:
-    parts, position = [], start
-    for marker in markers:
-        if start <= marker.start() < end:
-            # "two years [1], or" is "two years, or" and "two [1] years" is "two years".
-            parts.append(text[position : marker.start()].rstrip())
-            position = marker.end()
-    bare = _BLOCK_QUOTE.sub("", "".join([*parts, text[position:end]]))
-    # "1." at the beginning of a list's line is no number that a source must hold.
-    return _ITEM.sub("", " ".join(bare.split()))
+_DENIES = re.compile(
+    r"\b(?:not|no|never|neither|nor|none|nobody|nothing|nowhere|cannot|false\w*|untrue|wrong\w*)\b|n['’]t\b", re.I
+)
 
 
 def cite(
@@ -214,6 +110,14 @@ def is_good(citation: Citation) -> bool:
     return citation.verdict in ("verbatim", "supported")
 
 
+def is_claim(text: str) -> bool:
+    """Whether words say enough to be judged by themselves: three content words, or two and a verb.
+
+    "Two years" stands in many places, of many things.
+    """
+    return len(content_words(text)) >= (2 if _AUXILIARY.search(text) else 3)
+
+
 def supporting(
     statement: Statement,
     indices: Sequence[int],
@@ -225,11 +129,11 @@ def supporting(
 ) -> list[Citation]:
     """What each of the passages of these indices is worth for a statement; with `one` only what the best is.
 
-    Where none of them supports it by one sentence, it is taken apart, and what then supports all of it is given instead:
-    its parts, each by a passage that its own markers name; its quotations, which all stand in one passage word for
-    word, with no more than an introduction around them; or its clauses, each with a subject, a verb and three content
-    words, which sentences of these passages support one by one. Of one passage sentences that stand together are one
-    citation. Indices that name no passage are passed over.
+    Where none of them supports it by one sentence, it is taken apart, and what then supports all of it is given
+    instead: its parts, each by a passage that its own markers name; its quotations, which all stand in one passage word
+    for word, with no more than an introduction around them; or its clauses, each with a subject and a verb, which
+    sentences of these passages support one by one. Of one passage sentences that stand together are one citation.
+    Indices that name no passage are passed over.
     """
     known = [i for i in dict.fromkeys(indices) if 0 <= i < len(passages)]
     texts = [passages[i].chunk.text for i in known]
@@ -251,7 +155,7 @@ def supporting(
 def _by_parts(statement: Statement, passages: Sequence[Passage], support: SupportScorer) -> list[Citation]:
     citations: list[Citation] = []
     for part in statement.parts:
-        if len(content_words(part.text)) < _LEAST_CLAUSE:
+        if not is_claim(part.text):
             return []
         own = supporting(part, part.named, passages, support=support)
         if not any(map(is_good, own)):
@@ -269,22 +173,32 @@ def _by_quotation(statement: Statement, indices: Sequence[int], passages: Sequen
         position = end
     rest = " ".join([*around, statement.text[position:]])
     introduces = len(content_words(rest)) <= _FRAMING and _INTRODUCES.search(rest)
-    if not spans or (has_content(rest) and not introduces):
+    if not spans or (has_content(rest) and (not introduces or _DENIES.search(rest))):
         return []
     for i in indices:
-        located = [locate(statement.text[start:end], [passages[i].chunk.text]) for start, end in spans]
-        if all(each.verdict == "verbatim" for each in located):
+        source = passages[i].chunk.text
+        quoted = [(words := statement.text[start:end], locate(words, [source])) for start, end in spans]
+        located = [each for _, each in quoted]
+        # True words prove nothing in a sentence that turns their sense.
+        if all(
+            each.verdict == "verbatim" and same_sense(words, _whole(source, each.start, each.end))
+            for words, each in quoted
+        ):
             return [_citation(statement, i, passages[i], Support(e.start, e.end, "verbatim", 1.0)) for e in located]
     return []
+
+
+def _whole(text: str, start: int, end: int) -> str:
+    """The sentences that a range of a text lies in."""
+    spans = [(a, b) for a, b in statement_spans(text) if a < end and b > start]
+    return text[spans[0][0] : spans[-1][1]] if spans else text[start:end]
 
 
 def _by_clauses(
     statement: Statement, indices: Sequence[int], passages: Sequence[Passage], support: SupportScorer
 ) -> list[Citation]:
     clauses = _CLAUSE.split(statement.text)
-    if len(clauses) < 2 or not all(
-        _VERB.search(each) and len(content_words(each)) >= _LEAST_CLAUSE for each in clauses
-    ):
+    if len(clauses) < 2 or not all(_VERB.search(each) and is_claim(each) for each in clauses):
         return []
     texts = [passages[i].chunk.text for i in indices]
     found: dict[int, list[Support]] = {}

@@ -14,7 +14,7 @@ from pincite.numerals import days, numbers, plain, with_digits
 from pincite.roles import exchanged
 from pincite.words import all_words, content_words, has_content
 
-__all__ = ["agrees", "disagreement", "numbers", "same_sense", "with_digits"]
+__all__ = ["agrees", "disagreement", "misplaced", "numbers", "same_sense", "with_digits"]
 
 _UNITS = frozenset(all_words("minute hour day week month quarter year percent euro dollar pound rupee cent"))
 _ORDER = frozenset(all_words("before after"))
@@ -66,6 +66,15 @@ def disagreement(statement: str, sentence: str, passage: str) -> str:
     if missing := [name for name in names if not set(all_words(name)) <= known]:
         return f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} not named in the source"
     return _replaced(own, other) or exchanged(own, other)
+
+
+def misplaced(statement: str, sentence: str) -> str:
+    """How the words stand otherwise: a part for all, one in another's place, or who does it to whom; empty if not.
+
+    What remains to be asked of each sentence where several support a statement together.
+    """
+    own, other = plain(statement), plain(sentence)
+    return _quantities(own, other) or _replaced(own, other) or exchanged(own, other)
 
 
 def same_sense(statement: str, sentence: str) -> bool:
@@ -209,20 +218,20 @@ def _used(statement: str, clauses: list[str], *, same_act: bool = False) -> str:
     so and shall not sell it" the first, where the statement is about selling.
     """
     wanted = set(content_words(statement))
-    nearest = max(clauses, key=lambda clause: len(wanted.intersection(content_words(clause))))
-    missing = wanted - set(content_words(nearest))
 
-    def draws_on(clause: str) -> bool:
-        if missing.isdisjoint(content_words(clause)):
-            return False
+    def shared(clause: str) -> int:
+        return len(wanted.intersection(content_words(clause)))
+
+    def speaks_of(clause: str) -> bool:
         modal = _MODAL.search(clause) if same_act else None
-        return (
-            modal is None
-            or content_words(clause[modal.end() :])[:1] == []
-            or (content_words(clause[modal.end() :])[0] in wanted)
-        )
+        act = content_words(clause[modal.end() :])[:1] if modal else []
+        return not act or act[0] in wanted
 
-    return " ".join(each for each in clauses if each is nearest or draws_on(each))
+    nearest = max(clauses, key=lambda clause: (shared(clause), speaks_of(clause)))
+    missing = wanted - set(content_words(nearest))
+    return " ".join(
+        each for each in clauses if each is nearest or (speaks_of(each) and not missing.isdisjoint(content_words(each)))
+    )
 
 
 def _beside(number: str, text: str, *, before: bool) -> str:

@@ -268,6 +268,15 @@ class AnswerSettings(_Section):
         "home folder.",
     )
     history: int = Field(6, ge=0, le=1000, description="Turns of a conversation that an endpoint is given, at most.")
+    calibration: str = Field(
+        "default",
+        min_length=1,
+        description="What makes evidence the probability that the passages answer: `default` (shipped, for the encoder "
+        "`minilm`), the path of a file that `pincite calibrate` wrote, or `off`: fixed limits, no probability.",
+    )
+    least_confidence: float | None = Field(
+        None, ge=0, le=1, description="Probability below which there is no answer; unset: the calibration's own."
+    )
     temperature: float = Field(0.0, ge=0, le=2, description="Sampling temperature of an endpoint.")
     timeout: float = Field(120.0, gt=0, description="Seconds an endpoint may take in all.")
 

@@ -30,6 +30,11 @@ _DATES = (
 _CODE = re.compile(
     r"\b(?!(?:v|ver|rev|version)-?\d|\d+(?:st|nd|rd|th)\b)(?=\w*-?\d)(?=[\d-]*[a-z])[a-z\d]+(?:-[a-z\d]+)*\b"
 )
+#: In a title: the lease of flat 12; not a year, a date or the number of an edition.
+_NUMBERED = re.compile(
+    r"(?<![\d./-])(?<!\bv)(?<!\bv )(?<!\brev )(?<!\brev\. )(?<!\bversion )(?<!\bedition )"
+    r"(?!(?:19|20)\d\d\b)\d+\b(?![./-]\d)(?!\s*(?:st|nd|rd|th)\b)"
+)
 
 
 def conflicts(
@@ -45,7 +50,8 @@ def conflicts(
     at the same characters, and 0 where the answer has none. `dated` says when a version was added (ISO 8601), None
     where it is not known; it is asked only where nothing better tells which of the two is newer: the metadata
     ``valid_from``, ``date``, ``recorded``, ``updated`` or ``published`` of both, or of one document the version's
-    number. Documents whose titles or headings name different things by their codes (P1 and P2) are not compared.
+    number. Documents whose titles or headings name different things, by a code (P1, P2) or a number (flat
+    12), are not compared.
 
     Raises nothing: a citation whose passage is not among those given is held against them all the same.
     """
@@ -88,10 +94,12 @@ def _common(citation: Citation, other: Passage) -> int:
 
 
 def _of_different_things(citation: Citation, other: Passage) -> bool:
-    """Whether titles and headings name codes, and none that is the same."""
-    one = set(_CODE.findall(" ".join((citation.title, *citation.headings)).casefold()))
-    two = set(_CODE.findall(" ".join((other.title, *other.chunk.headings)).casefold()))
-    return bool(one) and bool(two) and one.isdisjoint(two)
+    """Whether titles and headings name codes, or the titles numbers, and none that is the same."""
+    titles = citation.title.casefold(), other.title.casefold()
+    places = " ".join(citation.headings).casefold(), " ".join(other.chunk.headings).casefold()
+    codes = [set(_CODE.findall(f"{title} {place}")) for title, place in zip(titles, places, strict=True)]
+    numbers = [set(_NUMBERED.findall(title)) for title in titles]
+    return any(one and two and one.isdisjoint(two) for one, two in (codes, numbers))
 
 
 def _against(citation: Citation, passage: Passage, start: int, end: int, number: int, difference: str) -> Citation:
@@ -127,11 +135,18 @@ def _later(
     for how, one, two in _times(citation, own, against, other, dated):
         if one and two and one != two:
             newer, when, before = (citation, one, two) if one > two else (against, two, one)
-            return f"{newer.title}, version {newer.version}: {how} {when}, the other {before}"
+            return f"{_name(newer, citation, against)}: {how} {when}, the other {before}"
     if citation.document_id == against.document_id:
         newer, older = sorted((citation, against), key=lambda each: -each.version)
-        return f"{newer.title}, version {newer.version}: the other is version {older.version}"
+        return f"{_name(newer, citation, against)}: the other is version {older.version}"
     return ""
+
+
+def _name(newer: Citation, one: Citation, other: Citation) -> str:
+    """Which document and version; its file too, of two that bear one title."""
+    file = newer.uri.replace("\\", "/").rpartition("/")[2]
+    same = one.title == other.title and one.document_id != other.document_id
+    return f"{newer.title}{f' ({file})' if same and file else ''}, version {newer.version}"
 
 
 def _times(

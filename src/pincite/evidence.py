@@ -74,7 +74,9 @@ def evidence_of_answer(
     marginal = generation.marginal
     return replace(
         before,
-        reach=_reach(question, [each.quote for each in best.values() if has_content(each.quote)], encoder),
+        reach=None
+        if before.cosine is None
+        else _reach(question, [each.quote for each in best.values() if has_content(each.quote)], encoder),
         support=sum(each.score for each in proved) / count,
         unsupported=1.0 - len(proved) / count,
         posterior=max(marginal.posteriors) if marginal is not None and marginal.posteriors else None,

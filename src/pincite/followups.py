@@ -161,7 +161,8 @@ _LEAD = re.compile(rf"\A(?:(?:{_PREPOSITION}|not|only|even|the|an?)\b\s*)+", re.
 # Words that point at what was said. "That" does so at the end of a question, or after these words: elsewhere it may be
 # "the rule that …".
 _POINTS = re.compile(
-    rf"\b(?:this|these|those|former|latter|the same|(?:that|which|the other|another) ones?|that(?=\s*[?.!]*\Z)|"
+    rf"\b(?:this(?! (?:season|year|month|week|day)\b)|these|those|former|latter|the same(?=\s*[?.!]*\Z)|"
+    rf"(?:that|which|the other|another) ones?|that(?=\s*[?.!]*\Z)|"
     rf"(?:{_PREPOSITION}|is|was|does|did|can|will|would|and|why) that)\b",
     re.IGNORECASE,
 )
@@ -175,8 +176,14 @@ _IMPERSONAL = re.compile(
 )
 #: "the tenant … his": whom a possessive may mean is named before it.
 _NAMED = re.compile(r"\b(?:(?i:the|an?|any|every|each|no|all) \w+|(?<!\A)[A-Z]\w+)")
-#: Content words up to which "it" is taken to mean something said before.
-_SHORT = 6
+#: Where another clause begins: what "it" means there may be named in the one before.
+_CLAUSE = re.compile(
+    r"\b(?:and|or|but|when|while|as|that|because|if|once|since|before|after|until|says?|said|than)\b|,", re.IGNORECASE
+)
+#: Content words that name something; and those up to which a question is taken to lean on what was said.
+_ENOUGH, _SHORT = 2, 6
+#: Of a fragment that begins with a preposition.
+_LOOSE = 4
 _COURTESY = re.compile(
     r"\b(?:yes|yeah|yep|sure|please|ok(?:ay)?|thanks?|thank you|go on|go ahead|continue|do (?:so|that|it)|right|"
     r"correct|of course|exactly|indeed|tell me|more|details?|in more detail|elaborate)\b",
@@ -271,19 +278,26 @@ def _is_fragment(question: str) -> bool:
 
 
 def _leans(question: str) -> bool:
-    content = sum(map(has_content, question.split()))
+    content = _weight(question)
     opener = _OPENER.match(question)
     if (opener and opener.end()) or _POINTS.search(question):
         return True
-    if _STANDS_FOR.search(question) and not _IMPERSONAL.search(question) and content <= _SHORT:
-        return True
-    if (found := _POSSESSIVE.search(question)) and not _NAMED.search(question, 0, found.start()):
-        return True
+    if (found := _STANDS_FOR.search(question)) and not _IMPERSONAL.search(question) and content <= _SHORT:
+        clauses = [clause.start() for clause in _CLAUSE.finditer(question, 0, found.start())]
+        return not clauses or _weight(question[: clauses[-1]]) < _ENOUGH
+    if found := _POSSESSIVE.search(question):
+        before = question[: found.start()]
+        return not _NAMED.search(before) and _weight(before) < _ENOUGH
     if not _AUXILIARY.search(question) and not _ASKS.search(question):
         # Two words of content may be a query of their own: "notice period".
-        return content <= 1 or bool(_BEGINS_LOOSE.match(question))
+        return content <= 1 or (content <= _LOOSE and bool(_BEGINS_LOOSE.match(question)))
     # "Why?", "How long?", "Since when?"; but "What is estoppel?" stands alone.
     return content == 0 or (content <= 1 and len(question.split()) <= 3 and not _AUXILIARY.search(question))
+
+
+def _weight(text: str) -> int:
+    """How many of its words carry meaning."""
+    return sum(map(has_content, text.split()))
 
 
 def _replacement(question: str, before: str) -> tuple[str, str] | None:

@@ -1,4 +1,9 @@
-"""Citation markers in generated text, ``[2]``, ``[1, 3]``, ``[1-3]``, ``【1】``, found while it still streams in."""
+"""Citation markers in generated text, found while it still streams in.
+
+Understood are, in the digits of any script: ``[2]``, ``[1, 3]``, ``[1 and 3]``, ``[1-3]``, ``[[2]]``, ``[^2]``,
+``【2】``, ``【2†source】``, ``[Source 2]``, ``[doc2]``, ``[cite: 1, 2]``, ``[2, p. 7]``, ``(source 2)``. Bare numbers
+in round brackets are subsections, and raised digits are powers: they are no markers.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +18,13 @@ __all__ = ["CodeReader", "MarkerResolver"]
 #: opening bracket and the space before it are ever held back.
 LONGEST = 24
 
-_OPENING = {"[": "]", "【": "】"}
-# What may stand between the brackets: numbers in any script's digits, separated by commas, semicolons or dashes.
-_INSIDE = regex.compile(r"\s*\^?\s*\p{Nd}{1,3}(?:\s*(?:[,;、]|[-–—])\s*\p{Nd}{1,3})*\s*")
-_INSIDE_SO_FAR = regex.compile(r"[\s^\p{Nd},;、–—-]*")
+_OPENING = {"[": "]", "【": "】", "(": ")"}
+_NOUN = r"(?i:sources?|src|docs?|documents?|passages?|refs?|references?|cites?|citations?)\s*[:.#]?\s*"
+_NUMBERS = rf"\p{{Nd}}{{1,3}}(?:\s*(?:[,;、&]|and\b|[-–—])\s*(?:{_NOUN})?\p{{Nd}}{{1,3}})*"
+_PAGES = r"\s*,?\s*(?i:pp?\.|pages?|p(?=\s?\p{Nd}))\s*\p{Nd}{1,4}(?:\s*[-–—]\s*\p{Nd}{1,4})?"
+# What may stand between the brackets, and between round ones.
+_INSIDE = regex.compile(rf"\s*\^?\s*(?:{_NOUN})?(?P<numbers>{_NUMBERS})(?:{_PAGES}|†[^\]】]*)?\s*")
+_IN_ROUND = regex.compile(rf"\s*(?i:(?:see\s+)?sources?)\s*:?\s*(?P<numbers>{_NUMBERS})(?:{_PAGES})?\s*")
 _CLOSE = frozenset(".,;:!?)]\n")
 _ITEM = regex.compile(r"(\p{Nd}{1,3})(?:\s*[-–—]\s*(\p{Nd}{1,3}))?")
 
@@ -97,12 +105,12 @@ class MarkerResolver:
                 if not (self._removed and self._last in ("", "\n")):
                     self._space = character
             elif character in _OPENING and not self._is_subscript(character):
-                closing = self._closing(held, i, final=final)
-                if closing is None:
+                found = self._found(held, i, final=final)
+                if found is None:
                     break
-                if closing:
-                    self._marker(out, held[i + 1 : closing])
-                    end = closing + 1
+                numbers, end = found
+                if numbers:
+                    self._marker(out, numbers)
                 else:
                     self._write(out, character)
             else:
@@ -112,18 +120,28 @@ class MarkerResolver:
         return "".join(out)
 
     def _is_subscript(self, character: str) -> bool:
-        """``array[2]``: a square bracket that touches a word. Not after ideographs: spaces do not set them off."""
+        """``array[2]``: a bracket that touches a word. Not after ideographs: spaces do not set them off."""
         touches = self._last.isalnum() or self._last == "_"
-        return character == "[" and not self._space and touches and ord(self._last) < 0x2E80
+        return character in "[(" and not self._space and touches and ord(self._last) < 0x2E80
 
-    def _closing(self, text: str, start: int, *, final: bool) -> int | None:
-        """Index of the closing bracket; 0 if this is no marker; None if more text is needed to tell."""
-        window = text[start + 1 : start + 1 + LONGEST]
-        end = window.find(_OPENING[text[start]])
-        if end >= 0:
-            return start + 1 + end if _INSIDE.fullmatch(window[:end]) else 0
-        may_go_on = len(window) < LONGEST and _INSIDE_SO_FAR.fullmatch(window)
-        return None if may_go_on and not final else 0
+    def _found(self, text: str, start: int, *, final: bool) -> tuple[str, int] | None:
+        """The numbers of the marker at `start`, and its end; "" if it is none; None if more text is needed to tell."""
+        opening = text[start]
+        twice = text.startswith("[[", start)
+        first = start + (2 if twice else 1)
+        closing = "]]" if twice else _OPENING[opening]
+        inside = _IN_ROUND if opening == "(" else _INSIDE
+        window = text[first : start + 1 + LONGEST]
+        end = window.find(_OPENING[opening])
+        if end >= 0 and (found := inside.fullmatch(window[:end])):
+            if window.startswith(closing, end):
+                return found["numbers"], first + end + len(closing)
+            # "[[1" and one "]": the second may come.
+            waits = len(window) == end + 1 and not final and len(window) + first - start <= LONGEST
+            return None if twice and waits else ("", start + 1)
+        may_go_on = end < 0 and first + len(window) < start + 1 + LONGEST and inside.fullmatch(window, partial=True)
+        # A single "[" may become two.
+        return None if may_go_on and not final else ("", start + 1)
 
     def _marker(self, out: list[str], inside: str) -> None:
         numbers: list[int] = []

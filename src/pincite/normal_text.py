@@ -37,7 +37,8 @@ _ALIKE = re.compile(
     rf"""
     (?P<soft> -(?<=[^\W\d_]-)[ ]*\n[ \n]*(?=[^\W\d_]) | \u00ad[ ]*\n[ \n]* )
     | (?P<hard> -(?<=[^\W\d_]-)(?=[^\W\d_]) )
-    | (?P<dash> -(?<=\w-)[ ]*\n[ \n]*(?=\w) | [ \n]+(?:—|-(?=[ \n-]))[ \n-]*(?:—[ \n]*)? | —[ \n]* | --+[ \n]* )
+    | (?P<join> -(?<=\w-)[ ]*\n[ \n]*(?=\w) )
+    | (?P<dash> [ \n]+(?:—|-(?=[ \n-]))[ \n-]*(?:—[ \n]*)? | —[ \n]* | --+[ \n]* )
     | (?P<none> [ \n](?<=[{_UNSPACED}][ \n])[ \n]* | [ \n]+(?=[{_UNSPACED}])
         | \*(?<!\w\*)(?<!\*\*)\*{{0,2}}(?=[^\s*]) | \*(?<=[^\s*]\*)\*{{0,2}}(?!\w) )
     | (?P<mark> «(?<![^ \n(]«)[ ]+ | [ ]+»(?=[\s.,;:!?)]|\Z) | [«»] | ''+ )
@@ -46,7 +47,7 @@ _ALIKE = re.compile(
     """,
     re.VERBOSE,
 )
-_WRITTEN = {"soft": "", "hard": "", "dash": "-", "none": "", "mark": "'", "dots": "…", "space": " "}
+_WRITTEN = {"soft": "", "hard": "", "join": "-", "dash": "—", "none": "", "mark": "'", "dots": "…", "space": " "}
 
 _NUMBER = r"(?:-(?<![\w)]-))?\d+(?:[.,:/]\d+)*\w*"
 _WORD = re.compile(rf"{_NUMBER}|[^\W\d]\w*(?:'(?=\w)\w+)*|[%‰$€£₹°§]")
@@ -98,7 +99,10 @@ class NormalText:
                 self._soft.append(size)
             elif kind == "hard":
                 self._hard.append(size)
-            run(start, _WRITTEN[kind] if kind in _WRITTEN else _cluster(self.text, start, end), end)
+            written = _WRITTEN[kind] if kind in _WRITTEN else _cluster(self.text, start, end)
+            if kind == "dash" and match.group().strip() == "-" and _is_range(alike, start, end):
+                written = "-"
+            run(start, written, end)
             position = end
         run(position, alike[position:], -1)
         return "".join(out)
@@ -207,6 +211,11 @@ def touches(text: str, position: int) -> bool:
     if left and after == "'" and before.isalpha():
         return position + 1 < len(text) and text[position + 1].isalpha()
     return right and before == "'" and after.isalpha() and position > 1 and text[position - 2].isalpha()
+
+
+def _is_range(text: str, start: int, end: int) -> bool:
+    """Whether numbers stand on both sides: "40 – 50" is 40-50."""
+    return start > 0 and text[start - 1].isdigit() and text[end : end + 1].isdigit()
 
 
 def _between(positions: list[int], start: int, end: int) -> set[int]:

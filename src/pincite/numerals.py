@@ -56,7 +56,7 @@ _OTHER = (
 _CURRENCIES = {"€": "euro", "$": "dollar", "£": "pound", "₹": "rupee"}
 _MONEY = re.compile(r"(?P<sign>[€$£₹]|\b(?:rs\.?|inr)(?=\s?\d))\s?(?P<amount>\d+(?:[.,]\d+)*)")
 _SIGNS = (
-    (re.compile(r"\s?%|\bper\s+cent\b"), " percent"),
+    (re.compile(r"\s?%|\s?\bper\s+cent\b"), " percent"),
     *((re.compile(re.escape(sign)), f" {word} ") for sign, word in _CURRENCIES.items()),
 )
 

@@ -73,14 +73,15 @@ _MODEL = _any(
 _ANSWER = _any("answers?", "responses?", "repl(?:y|ies)", "outputs?", "summar(?:y|ies)", "messages?", "completions?")
 _SECRET = _any(
     r"(?:system|hidden|initial|secret) (?:prompt|instructions?|message)", r"system-?prompt", r"api[ _-]?keys?",
-    r"passwords?", r"credentials?", r"environment variables?", r"secrets?", r"(?:raw )?customer (?:data|database|list)",
-    r"(?:full|private|confidential|internal) \w+ ?(?:data|list|pages?|configuration|contents?)?",
+    r"passwords?", r"credentials?", r"environment variables?", r"secrets?\b", r"(?:raw )?customer (?:data|database|list)",
+    r"(?:full|private|confidential|internal)(?: \w+)? (?:data|list|pages?|configuration|contents?)",
+    r"(?:full|internal) (?:list|contents?|configuration)", r"private (?:data|pages?)",
     r"customer (?:e-?mails|list)", r"initial instructions", r"(?:exact )?instructions you (?:were|have been) given",
     r"context window", r"words above", r"order data",
 )  # fmt: skip
 _TELL = _any(
-    "reveal", "print(?:ing)?", "show", "repeat", "output", "leak", "tell me", "expose", "dump", "list", "display",
-    "collect", "reproduce", "give me",
+    "reveal(?! that)", "print(?:ing)?", "show", "repeat", "output", "leak", "tell me", "expose", "dump", "list",
+    "display", "collect", "reproduce", "give me",
 )  # fmt: skip
 _WRITE_WORDS = (
     "add include insert append integrate incorporate augment enhance modify embed mention begin end start "
@@ -96,23 +97,29 @@ _SIGNS: dict[str, re.Pattern[str]] = {
     # Earlier orders set aside.
     "override": re.compile(
         rf"\b{_SET_ASIDE}\b{_TURNED}[^.!?\n]{{0,60}}?\b{_GIVEN}"
-        rf"|\b(?:new|your (?:real|new|only|true)) (?:instructions?|directives?|task|goal|orders?)\b"
+        r"|\byour (?:real|new|only|true) (?:instructions?|directives?|task|goal|orders?)\b"
+        r"|\bnew (?:instructions?|directives?|orders?) ?:"
         r"|\b(?:ignor\w+|oubli\w+|olvid\w+|dimentic\w+|verg(?:iss|ess)\w*)\b[^.!?\n]{0,40}?"
         r"(?:instru|istruz|anweis|richtlin|alles|r[eè]gl|regel|regol)"
         r"|\bneue anweisungen\b|\bsupersedes? all\b|\boverride:",
     ),
-    # Words to a model, and to whoever processes the text.
+    # Words to a model by its name.
     "to a model": re.compile(
         rf"\b(?:note|notice|attention|message|important|hint|instructions?)s? (?:to|for) (?:any |all |the )?{_MODEL}\b"
-        rf"|\b{_MODEL}\b(?:\s+\w+){{0,3}}\s*(?::|,? (?:must|should|shall|needs? to|reading|processing|reviewing)\b)"
-        rf"|\bif you are (?:an?|the) {_MODEL}\b|\bas (?:an?|the) {_MODEL}\b|\b(?:for|to) ai (?:coding )?agents\b"
-        r"|\b(?:als assistent|como asistente|come assistente|en tant qu'assistant)\b"
-        r"|\bnote to self\b|\b(?:when|before|after|if) you (?:read|process|summari[sz]e|answer|reply|respond)\b",
+        rf"|\b{_MODEL} (?:reading|processing|reviewing|summari[sz]ing|answering)\b|\bif you are (?:an?|the) {_MODEL}\b"
+        rf"|\b(?:for|to) ai (?:coding )?agents\b|\bdear {_MODEL}\b|{_SENTENCE}(?:ai |the )?assistant ?: ?(?=[a-z])"
+        r"|\bas (?:the|your) (?:ai )?assistant\b|\bas an? (?:ai|language model)\b"
+        r"|\b(?:als assistent|como asistente|come assistente|en tant qu'assistant)\b|\bnote to self\b",
+    ),
+    # Words to whoever processes the text, or about a model.
+    "to a reader": re.compile(
+        rf"\b{_MODEL}\b(?:\s+\w+){{0,3}}\s*(?::|,? (?:must|should|shall|needs? to)\b)"
+        r"|\b(?:when|before|after|if) you (?:read|process|summari[sz]e|answer|reply|respond)\b",
     ),
     # Orders about what is written now.
     "your answer": re.compile(
         rf"\b(?:(?:to|in|of|with|for|at the (?:end|start|beginning) of|as|from|that) )?"
-        rf"(?:your|every(?: future)?|each|any) (?:next |final |future |entire |whole )?{_ANSWER}\b"
+        rf"(?:your|every future|all future|any future) (?:next |final |future |entire |whole )?{_ANSWER}\b"
         rf"|\b(?:respond|reply|answer) (?:only|solely|exclusively|just|with|in|freely|everything|as if|any question)\b"
         r"|\bf[uü]r jede antwort|jeder antwort|toute r[ée]ponse|cualquier respuesta|ogni risposta",
     ),
@@ -121,7 +128,8 @@ _SIGNS: dict[str, re.Pattern[str]] = {
         rf"{_SENTENCE}(?:please |now |also |then )?{_WRITE}\b[^.!?\n]{{0,90}}?\byour (?:\w+ )?{_ANSWER}"
         rf"|\bin your {_ANSWER}, (?:suggest|tease|mention|include|add|use|recommend|promote)"
         rf"|\b(?:must|should|shall) (?:be )?(?:includ|append|add|insert|repeat)\w*\b[^.!?\n]{{0,60}}"
-        rf"\b(?:{_ANSWER}|reports?|summary)\b|\b(?:append|repeat|include)\b[^.!?\n]{{0,60}}\b(?:token|code|verbatim)\b",
+        rf"\b(?:{_ANSWER}|reports?|summary)\b"
+        r"|\b(?:append|repeat|include|add)\b[^.!?\n]{0,60}\b(?:token|verbatim|verification code|reference code)\b",
     ),
     # A task set to the reader of the text.
     "task": re.compile(
@@ -159,7 +167,7 @@ _SIGNS: dict[str, re.Pattern[str]] = {
         r"|\[/?(?:system|inst|assistant)\]|<<\/?sys>>|<\|[a-z_]{3,20}\|>|^#{2,4} ?(?:instruction|system|response)\b"
         r"|\b(?:end|begin)(?:ning)? of (?:document|context|input|user input|source|prompt|data|system)s?\b"
         r"\W{0,3}[-#=\n]"
-        r"|</?(?:source|context|document|system|instructions?|user|assistant|im_start)(?:-\w+)?\s?(?:\[\d+\][^>\n]*)?>"
+        r"|</?(?:source|context|document|system|instructions?|user|assistant|im_start)(?:-\w+)?\s?(?:\[\d+\][^>\n]{0,200})?>"
         r"|\bsystem ?(?:note|hinweis|update)\s*:|\bnote syst[eè]me\b|\bnota del? sistema\b|\bnota di sistema\b",
         re.M,
     ),
@@ -172,16 +180,16 @@ _SIGNS: dict[str, re.Pattern[str]] = {
     # What leaves the house, and tools that are called.
     "sent out": re.compile(
         r"\b(?:send|forward|post|upload|e-?mail|transmit|submit)\b[^.!?\n]{0,80}?"
-        r"(?:\bto\b\s+\S*(?:@|https?://|\w+\.\w{2,})"
+        r"(?:\bto\b\s{1,9}\S{0,60}?(?:@|https?://|\w\.\w{2})"
         r"|\bexternal(?:ly)?\b)|\b(?:envoie|invia|env[ií]a|sende)\b[^.!?\n]{0,60}@"
         r"|\b(?:call|use|run|invoke|execute) \w+_\w+\b"
         r"|\b(?:delete|drop|empty) (?:\S+ ){0,4}(?:database|directory|table)\b"
-        r"|!\[[^\]]*\]\(\s*\S+\?\S*=(?:\{|\[|<|%7b|\$)?|\bexecute it as a command\b",
+        r"|!\[[^\]]{0,200}\]\(\s{0,9}\S{1,200}\?\S{0,200}=|\bexecute it as a command\b",
     ),
     # Places to go to.
     "lure": re.compile(
         r"\b(?:download|visit|click|install|go to|linking to|pointing to|directing to|app at|check out)\b[^.!?\n]{0,60}"
-        r"(?:https?://|\b(?:www\.)?[\w-]+\.(?:com|xyz|net|org|io))",
+        r"(?:https?://|\b(?:www\.)?[\w-]{1,60}\.(?:com|xyz|net|org|io))",
     ),
     "kept for later": re.compile(
         r"\b(?:all|every|any) future (?:\w+ )?(?:tasks?|repl|answers?|responses?|summar|reports?)"
@@ -202,14 +210,16 @@ _NEEDS: dict[str, frozenset[str]] = {
         "ignora ignorez ignoriere oubliez oublie olvida olvide olvidad dimentica dimenticate vergiss vergesst "
         "vergessen",
         "to a model": "ai assistant assistants agent agents bot model models chat chatbot chatbots chatgpt llm llms "
-        "assistent asistente assistente self you",
+        "assistent asistente assistente self",
+        "to a reader": "ai assistant assistants agent agents bot model models chat chatbot chatbots chatgpt llm llms "
+        "you",
         "your answer": "your every each any respond reply answer jede jeder toute cualquier ogni",
         "order": _WRITE_WORDS,
         "order about the answer": "your append repeat include report reports answer answers response responses reply "
         "replies output outputs summary summaries message messages completion completions",
-        "task": "story poem essay letter speech function script code example sentence equation equations english "
-        "french spanish german russian japanese python javascript terms theory capital difference differences lifecycle plot "
-        "equivalent",
+        "task": "story poem essay letter speech function script code example sentence equation equations "
+        "english french spanish german russian japanese python javascript terms theory capital difference differences "
+        "lifecycle plot equivalent",
         "role": "now longer mode restrictions restriction rules limits filter filters limitations unrestricted "
         "uncensored unfiltered pretend comply dan sans senza sin ohne desarrollador jetzt sofort désormais desormais "
         "ahora ora safety règles regles reglas regole guida richtlinien anything point moment",
@@ -234,7 +244,7 @@ _DISGUISED = frozenset(("erongi", "drageresid", "tegrof", "laever", "vtaber", "q
 _BASE64 = re.compile(r"(?<![\w+/=])[A-Za-z0-9+/]{24,}={0,6}")
 _HEX = re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}){16,}(?!\w)")
 _BINARY = re.compile(r"(?<!\d)(?:[01]{8}[ ,]?){12,}")
-_PERCENT = re.compile(r"(?:[\w.@-]*%[0-9a-fA-F]{2}){6,}[\w.@-]*")
+_PERCENT = re.compile(r"(?:[\w.@-]{0,40}%[0-9a-fA-F]{2}){6,}")
 _ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){8,}")
 _TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
 _WORDS = re.compile(r"[A-Za-z]{2,}")
@@ -242,26 +252,28 @@ _LEET = str.maketrans("013457", "oieast")
 _MIXED = re.compile(r"\b(?=[a-z]*\d)(?=\d*[a-z])\w+")
 _SPACED = re.compile(r"\b(?:[a-z] ){4,}")
 
-#: Of the logistic model; fitted by ``benchmarks/suspicion.py --fit``.
-_BIAS = -3.36
+#: Of the logistic model; fitted by ``benchmarks/suspicion.py --fit``. The bias is a little below what that gives, so
+#: that an order alone, "Use the following form", is not suspicious.
+_BIAS = -3.0
 _WEIGHTS: dict[str, float] = {
     "override": 3.21,
-    "to a model": 2.00,
-    "your answer": 3.80,
+    "to a model": 3.20,
+    "to a reader": 1.30,
+    "your answer": 3.83,
     "order": 2.75,
-    "order about the answer": 2.33,
-    "task": 5.00,
-    "role": 4.33,
-    "forged reasoning": 3.29,
-    "forged frame": 3.35,
-    "secret": 4.49,
-    "sent out": 3.89,
-    "lure": 0.90,
+    "order about the answer": 2.26,
+    "task": 4.50,
+    "role": 4.30,
+    "forged reasoning": 3.30,
+    "forged frame": 3.20,
+    "secret": 4.40,
+    "sent out": 4.00,
+    "lure": 0.88,
     "kept for later": 0.21,
     "decode": 3.62,
     "encoded words": 1.46,
     "encoded order": 4.09,
-    "hidden characters": 0.19,
+    "hidden characters": 3.20,
 }
 
 

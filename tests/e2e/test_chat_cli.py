@@ -19,7 +19,7 @@ import pytest
 MANUALS = {
     "x200.md": "# Warranty of the X200\n\nThe warranty on the X200 lasts two years from the day of purchase.\n",
     "x300.md": "# Warranty of the X300\n\nThe warranty on the X300 lasts three years from the day of purchase.\n",
-    "bicycles.md": "# Bicycles\n\nThe chain of a bicycle is oiled every month and whenever it has been ridden in rain.\n",
+    "bicycles.md": "# Bicycles\n\nThe chain of a bicycle is oiled every month and after rain.\n",
 }
 X200 = "How long is the warranty on the X200?"
 X300 = "How long is the warranty on the X300?"

@@ -1,8 +1,8 @@
 """Statements about legal English, each with a source and whether the source supports it.
 
 `TUNING` was used to write the rules of `pincite.claims`, `CHECKING` to check them, which led to three
-changes (docs/decisions/0008-support.md). `MENDED` holds what those rules missed and later ones mend, `FRESH` was written
-before it was first run and checks those: docs/decisions/0019-support.md.
+changes (docs/decisions/0008-support.md). `MENDED` holds what those rules missed and later ones mend, `FRESH` was
+written before it was first run and checks those: docs/decisions/0019-support.md.
 """
 
 from __future__ import annotations
@@ -156,18 +156,19 @@ CHECKING: list[tuple[str, str, bool]] = [
 ]
 
 SAFETY = (
-    "The relief valve opens at 40 bar and shall be tested every six months. The operator may restart the pump, unless "
-    "the alarm is active. Only certified engineers may replace the seal. The pressure must not exceed 55 bar while the "
-    "unit is running. If the temperature rises above 90 degrees, the controller stops the motor. The supplier trains "
-    "the operator. Some gauges are read daily. The unit was commissioned on 1 July 2024 by Harbor Engineering."
+    "The relief valve opens at 40 bar and shall be tested every six months. The operator may restart the pump, "
+    "unless the alarm is active. Only certified engineers may replace the seal. The pressure must not exceed 55 "
+    "bar while the unit is running. If the temperature rises above 90 degrees, the controller stops the motor. "
+    "The supplier trains the operator. Some gauges are read daily. The unit was commissioned on 1 July 2024 by "
+    "Harbor Engineering."
 )
 
 DEED = (
-    "Mr Ferris sold the workshop to Ms Adeyemi on 14 March 2022 for two hundred and fifty thousand euros. Half of the "
-    "price was paid at signing; the rest is due within eighteen months, provided that the land register is updated. "
-    "The buyer shall insure the building. The seller may use the yard until 30 September 2022. The deed does not cover "
-    "the machines, except the crane. All earlier agreements between the parties are void. Disputes are decided by the "
-    "courts of Lyon. The roof is guaranteed for ten years from delivery."
+    "Mr Ferris sold the workshop to Ms Adeyemi on 14 March 2022 for two hundred and fifty thousand euros. Half of "
+    "the price was paid at signing; the rest is due within eighteen months, provided that the land register is "
+    "updated. The buyer shall insure the building. The seller may use the yard until 30 September 2022. The deed "
+    "does not cover the machines, except the crane. All earlier agreements between the parties are void. Disputes "
+    "are decided by the courts of Lyon. The roof is guaranteed for ten years from delivery."
 )
 
 MENDED: list[tuple[str, str, bool]] = [
@@ -194,19 +195,21 @@ MENDED: list[tuple[str, str, bool]] = [
 ]
 
 CARE = (
-    "A guardian may be appointed by the district court if a minor has no parent. The guardian reports to the court once "
-    "a year. The court may remove the guardian only for serious neglect. Either parent may object within three weeks. "
-    "The ward lives with the guardian. No fee is charged for the application. Most hearings are held in private. The "
-    "guardian shall keep accounts of the ward's property, except gifts below 100 pounds. On 3 February 2021 the court "
-    "appointed Nadia Brandt, who replaced Oskar Lind. Two thirds of the estate passes to the children."
+    "A guardian may be appointed by the district court if a minor has no parent. The guardian reports to the "
+    "court once a year. The court may remove the guardian only for serious neglect. Either parent may object "
+    "within three weeks. The ward lives with the guardian. No fee is charged for the application. Most hearings "
+    "are held in private. The guardian shall keep accounts of the ward's property, except gifts below 100 pounds. "
+    "On 3 February 2021 the court appointed Nadia Brandt, who replaced Oskar Lind. Two thirds of the estate "
+    "passes to the children."
 )
 
 TRADE = (
-    "The carrier delivers the containers from Rotterdam to Oslo every Tuesday. The shipper pays the carrier a fee of "
-    "1.5 million kroner per quarter. Claims must be made in writing not later than 60 days after arrival. The carrier is "
-    "not liable for loss caused by war, strikes or acts of God. The shipper may cancel a voyage, but must pay one half "
-    "of the fee. Every container shall be sealed before loading. Nordhav AS acquired Baltic Lines in May 2019. The "
-    "agent may sign for the carrier. Spoiled goods are returned to the shipper unless customs objects."
+    "The carrier delivers the containers from Rotterdam to Oslo every Tuesday. The shipper pays the carrier a fee "
+    "of 1.5 million kroner per quarter. Claims must be made in writing not later than 60 days after arrival. The "
+    "carrier is not liable for loss caused by war, strikes or acts of God. The shipper may cancel a voyage, but "
+    "must pay one half of the fee. Every container shall be sealed before loading. Nordhav AS acquired Baltic "
+    "Lines in May 2019. The agent may sign for the carrier. Spoiled goods are returned to the shipper unless "
+    "customs objects."
 )
 
 FRESH: list[tuple[str, str, bool]] = [

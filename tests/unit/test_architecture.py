@@ -15,7 +15,7 @@ ROOT = Path(pincite.__file__).parent
 #: Parts of pincite, lowest first. A module imports from its own layer's files only where `WITHIN` says so, and else
 #: from layers before its own. A folder's name stands for everything in it.
 LAYERS = (
-    ("types", "errors", "analysis", "coverage", "blocks", "sentences", "normal_text"),
+    ("types", "errors", "suspicion", "analysis", "coverage", "blocks", "sentences", "normal_text"),
     (
         "protocols",
         "words",
@@ -28,10 +28,10 @@ LAYERS = (
         "differences",
         "prompt_template",
     ),
-    ("roles", "quotation_marks", "near_quotes"),
-    ("claims", "fusion", "assemble", "marginalize", "missing"),
+    ("roles", "quotation_marks", "near_quotes", "links", "trust"),
+    ("claims", "fusion", "assemble", "marginalize", "missing", "steering"),
     # Below the generators, which answer with them.
-    ("scorers", "quotes"),
+    ("scorers", "quotes", "statements"),
     (
         "loaders",
         "chunkers",
@@ -70,6 +70,7 @@ SHARED = {
         "choose",
         "clean",
         "decode",
+        "docx_looks",
         "docx_numbering",
         "frames",
         "formula_text",
@@ -88,6 +89,7 @@ SHARED = {
         "pdf_columns",
         "pdf_furniture",
         "pdf_headings",
+        "pdf_hidden",
         "pdf_hyphens",
         "pdf_lines",
         "pdf_pages",

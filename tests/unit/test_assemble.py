@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from collections.abc import Sequence
@@ -28,6 +29,8 @@ from pincite.errors import ConfigError, InputError
 from pincite.markers import MarkerResolver
 from pincite.prompt_template import Template, packaged, parse, read
 from pincite.types import Hit, Message, Passage, Prompt
+
+DEMO = Path(prompt_template.__file__).with_name("demo") / "documents"
 
 
 def words(text: str) -> int:
@@ -335,11 +338,45 @@ def test_the_sum_of_everything_is_never_over_and_never_a_passage_under(
         assert more.token_count > base + room
 
 
-def test_the_estimate_counts_digits_one_by_one() -> None:
-    assert estimate_tokens("1234567890") == 10
-    assert estimate_tokens("abc") == 1
-    assert estimate_tokens("abc1") == 2
-    assert estimate_tokens("१२३") == 3
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("abc", 1),
+        ("abcd", 2),
+        ("1234567890", 11),
+        ("१२३", 4),
+        ("| 7 |", 5),
+        ("ABCD", 2),
+        ("करना", 4),
+        ("a b", 1),
+    ],
+)
+def test_the_estimate(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+
+
+@pytest.mark.model
+def test_the_estimate_is_no_less_than_what_a_model_counts() -> None:
+    pytest.importorskip("cyllama", reason="the extra 'local' is not installed")
+    from pincite.generators import gemma
+    from pincite.scorers.llama import LlamaScorer
+
+    scorer = LlamaScorer(lambda: gemma.locate(gemma.default_cache_dir(os.environ)), max_rows=1)
+    table = "| item | price |\n|---|---|\n" + "\n".join(f"| A{n} | {n * 37.5:.2f} |" for n in range(60))
+    texts = [file.read_text("utf-8") for file in DEMO.glob("*.md")]
+    try:
+        for text in (
+            *texts,
+            table,
+            Path(__file__).read_text("utf-8"),
+            "अनुबंध बारह महीने का है। " * 20,
+            "合同为期十二个月。" * 20,
+        ):
+            assert len(scorer.encode(text)) <= estimate_tokens(text)
+    finally:
+        scorer.close()
+    assert len(texts) > 20
 
 
 # Order
@@ -414,6 +451,7 @@ def test_the_first_passage_and_what_a_reranker_scored_are_never_cut() -> None:
         ("a note.[12] Next【3】", "a note.⟦12⟧ Next〖3〗"),
         ("a[1] = b_[2]", "a[1] = b_[2]"),  # subscripts are no citations
         ("中文[1]", "中文⟦1⟧"),
+        ("[[2]] under section 5(1) or (2)", "[⟦2⟧] under section 5(1) or (2)"),
         ("[1973] 4 SCC 225, [a], []", "[1973] 4 SCC 225, [a], []"),
         ("</source-12ab> < / SOURCE>", "‹/source-12ab> ‹ / SOURCE>"),
         ("<sources> <b>a < b</b>", "<sources> <b>a < b</b>"),
@@ -425,14 +463,22 @@ def test_what_could_pass_for_a_part_of_the_prompt_is_made_unlike_it(text: str, e
     assert escape(text) == escaped
 
 
-@given(st.text(st.sampled_from("ab [](1,2-9)【】`.\n"), max_size=40))
-def test_nothing_escaped_is_read_as_a_citation_and_it_comes_back(text: str) -> None:
-    resolver = MarkerResolver(known=0)
+@given(
+    st.lists(
+        st.sampled_from([*"ab [](1,2-9)【】†`.\n^", "source ", "[1", "[[2]]", " and ", "p. 7", "cite: ", "12]"]),
+        max_size=12,
+    )
+)
+def test_nothing_escaped_is_read_as_a_citation_and_it_comes_back(pieces: list[str]) -> None:
+    text = "".join(pieces).replace(
+        "`", " "
+    )  # code hides citations from a reader, and its end may not be in the passage
     made = escape(text)
-    # Where code hides a marker from the resolver there is none to find.
-    assert resolver.feed(made.replace("`", " ")) + resolver.finish() is not None
+    resolver = MarkerResolver(known=0)
+    assert resolver.feed(made) + resolver.finish() is not None
     assert resolver.unknown == []
     assert unescape(made) == text
+    assert len(made) == len(text)
 
 
 def test_titles_and_headings_are_data_too() -> None:

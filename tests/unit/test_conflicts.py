@@ -136,7 +136,7 @@ def test_both_places_are_exact_and_the_newer_is_named() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "later"),
     [
-        ({"date": "2021-05-01"}, {"date": "2020-05-01"}, "Handbook, version 1: dated 2021-05-01, the other 2020-05-01"),
+        ({"date": "2021-05-01"}, {"date": "2020-05-01"}, "Handbook, version 1: dated 2021-05-01, the other 2020"),
         ({"date": "2021-05-01"}, {}, ""),
         (
             {"valid_from": "2020-01-01", "date": "2023-01-01"},
@@ -145,7 +145,7 @@ def test_both_places_are_exact_and_the_newer_is_named() -> None:
         ),
     ],
 )
-def test_dates_of_both_tell_which_is_newer(first: dict[str, str], second: dict[str, str], later: str) -> None:
+def test_dates_of_both_tell_which_is_newer(first: dict[str, Any], second: dict[str, Any], later: str) -> None:
     passages = [
         passage("The notice period is 60 days.", "a", **first),
         passage("The notice period is 90 days.", "b", title="Manual", **second),
@@ -166,6 +166,15 @@ def test_of_one_document_the_version_tells_and_else_when_it_was_added() -> None:
     assert found.later == ""
 
 
+def test_of_two_documents_of_one_title_the_file_is_named() -> None:
+    passages = [
+        passage("The notice period is 60 days.", "old", date="2020-05-01"),
+        passage("The notice period is 90 days.", "new", date="2021-05-01"),
+    ]
+    (found,) = conflicts(cited(ANSWER, passages), passages)
+    assert found.later == "Handbook (new.md), version 1: dated 2021-05-01, the other 2020-05-01"
+
+
 def test_what_is_no_conflict_of_the_answer_is_left_out() -> None:
     same = passage("The notice period is 60 days. The notice period is 90 days.", "a")
     assert conflicts(cited(ANSWER, [same]), [same]) == []  # within one version: the author's own affair
@@ -175,8 +184,16 @@ def test_what_is_no_conflict_of_the_answer_is_left_out() -> None:
     p1 = passage("The pump delivers 40 bar at most.", "a", title="Pump P1")
     p2 = passage("The pump delivers 60 bar at most.", "b", title="Pump P2")
     assert conflicts(cited("The pump delivers 40 bar at most. [1]", [p1, p2]), [p1, p2]) == []
-    v1, v2 = replace(p1, title="Pump, v1"), replace(p2, title="Pump, v2")
-    assert len(conflicts(cited("The pump delivers 40 bar at most. [1]", [v1, v2]), [v1, v2])) == 1
+    for one, two, number in (
+        ("Pump, v1", "Pump, v2", 1),
+        ("Pump 2019", "Pump 2021", 1),
+        ("Pump 2019-03-01", "Pump 2021-03-02", 1),
+        ("Pump, version 2", "Pump, version 3", 1),
+        ("Pump of flat 12", "Pump of flat 14", 0),
+        ("Pump of flat 12", "Pump of flat 12, 2021", 1),
+    ):
+        pair = [replace(p1, title=one), replace(p2, title=two)]
+        assert len(conflicts(cited("The pump delivers 40 bar at most. [1]", pair), pair)) == number, (one, two)
 
 
 def test_a_place_is_told_once_and_bears_its_number_where_it_is_cited() -> None:
@@ -217,3 +234,27 @@ def test_the_bundled_documents_contradict_nothing(tmp_path: Path) -> None:
     assert sum(bool(answer.citations) for answer in answers) >= 8
     for answer in answers:
         assert conflicts(answer.citations, answer.passages) == []
+
+
+def test_an_answer_tells_its_conflicts_with_both_places(tmp_path: Path) -> None:
+    from pincite import Pincite
+
+    old = (
+        "---\nvalid_from: 2022-01-01\n---\n# Staff handbook\n\n## Leaving\n\nThe notice period for staff is sixty days."
+    )
+    (tmp_path / "old.md").write_text(old)
+    (tmp_path / "new.md").write_text(old.replace("2022-01", "2024-07").replace("sixty", "90"))
+    (tmp_path / "other.md").write_text("# Canteen\n\nLunch for staff is served from noon.\n")
+    with Pincite.open(tmp_path / "index", environment={}) as pincite:
+        pincite.add(sorted(tmp_path.glob("*.md")))
+        answer = pincite.ask("What is the notice period for staff?")
+        (found,) = answer.conflicts
+        assert sorted(found.difference.split(" / ")) == ["60 days", "90 days"]
+        assert found.later == "Staff handbook (new.md), version 1: in force from 2024-07-01, the other 2022-01-01"
+        assert found.citation in answer.citations
+        assert found.against.headings == ("Staff handbook", "Leaving")
+        for each in (found.citation, found.against):
+            document = pincite.store.get_document(each.document_id, each.version)
+            assert document is not None
+            assert document.text[each.start : each.end] == each.quote
+        assert pincite.ask("When is lunch served for staff?").conflicts == ()

@@ -76,6 +76,9 @@ def test_a_term_takes_the_place_of_the_one_of_its_shape(before: str, question: s
         (X200, "How long?"),
         (X200, "What is its weight?"),
         (X200, "Why is that?"),
+        (X200, "What happens if it breaks?"),
+        (X200, "Does it float and is it warm?"),
+        (X200, "Is the price the same?"),
     ],
 )
 def test_what_leans_otherwise_is_searched_for_behind_the_question_before(before: str, question: str) -> None:
@@ -95,6 +98,10 @@ def test_what_leans_otherwise_is_searched_for_behind_the_question_before(before:
         "Is it lawful to sublet?",
         "Can the tenant sublet his flat?",
         "Is it true that the lease ends in May?",
+        "How old was Manning when he played?",
+        "how did jessica jones get her powers",
+        "In lung cancer, the loss of such cells slows growth in mice.",
+        "Who won the most games this season?",
         "Which documents show that the landlord pays the tax on the building?",
         "वारंटी कितने साल की है और इसमें क्या शामिल है",
     ],

@@ -30,10 +30,22 @@ def test_numbers_lists_ranges_digits_and_brackets() -> None:
 
 
 def test_an_unfinished_marker_is_text() -> None:
-    assert resolve(CASE_44) == (CASE_44, [])
+    assert resolve(CASE_44) == ("see [1][2], [3] and [4", [])
+    for text in ("a [", "a [1", "a [1, ", "a [[3]", "a [Source", "a (source 2", "a 【1†so", "a [1, p."):
+        assert resolve(text) == (text, [])
 
 
-@pytest.mark.parametrize("text", [CASE_41, CASE_44, "a ``x` [9]`` b [9]. ```\n[9]", "x  [9]  y [1–2]  \n [9]\n"])
+CASES = [
+    CASE_41,
+    CASE_44,
+    "a ``x` [9]`` b [9]. ```\n[9]",
+    "x  [9]  y [1–2]  \n [9]\n",
+    "a [[9]], [Source 2, p. 3] (see source 1).",
+    "b 【2†source】 [cite: 1, 9] [^3] f(source 1)",
+]
+
+
+@pytest.mark.parametrize("text", CASES)
 def test_every_way_of_cutting_gives_the_same(text: str) -> None:
     whole = resolve(text)
     positions = range(1, len(text))
@@ -50,6 +62,9 @@ pieces = st.lists(
     st.one_of(
         st.text("[]【】0123456789,-–;^ `\n.aé事_٣１", max_size=12),
         st.sampled_from(["[1]", "[7]", " [2, 3]", "`", "```", "[1-3]", "  ", "\n\n", "array[2]"]),
+        st.sampled_from(
+            ["[[3]]", "[[", "]]", "(source 1)", " [Source 2, p. 3]", "【1†s】", "[cite: 1]", "(", " and 2]"]
+        ),
         st.text(max_size=5),
     ),
     max_size=12,
@@ -123,6 +138,34 @@ def test_long_runs_are_not_held_back() -> None:
         ("[2024]", "[2024]", []),
         ("[1,]", "[1,]", []),
         ("[a]", "[a]", []),
+        ("[[3]]", "[3]", []),
+        ("a [[9]].", "a.", [9]),
+        ("[[1][2]]", "[[1][2]]", []),
+        ("[1 and 3]", "[1][3]", []),
+        ("[1 & 3]", "[1][3]", []),
+        ("【2†source】", "[2]", []),
+        ("【2†L3-L9】", "[2]", []),
+        ("[Source 2]", "[2]", []),
+        ("[Sources 1, 2]", "[1][2]", []),
+        ("[Source 1, Source 9]", "[1]", [9]),
+        ("[doc3]", "[3]", []),
+        ("[Document 2]", "[2]", []),
+        ("[cite: 1, 2]", "[1][2]", []),
+        ("[citation:3]", "[3]", []),
+        ("[ref. 1]", "[1]", []),
+        ("[1, p. 3]", "[1]", []),
+        ("[2, pp. 3–9]", "[2]", []),
+        ("(source 2)", "[2]", []),
+        ("a (see sources 1 and 9) b", "a [1] b", [9]),
+        ("a (source 9).", "a.", [9]),
+        ("(1) of section (2)", "(1) of section (2)", []),
+        ("(documents 1 and 2)", "(documents 1 and 2)", []),
+        ("[section 1]", "[section 1]", []),
+        ("[page 1]", "[page 1]", []),
+        ("[12 May]", "[12 May]", []),
+        ("10² x¹", "10² x¹", []),
+        ("f(source 1)", "f(source 1)", []),
+        ("[sic]", "[sic]", []),
         ("事实[1]。", "事实[1]。", []),
         ("事实[9]。", "事实。", [9]),
         ("array[9] x_[9]", "array[9] x_[9]", []),

@@ -12,6 +12,7 @@ import typer
 
 from pincite.cli.add import add
 from pincite.cli.ask import ask
+from pincite.cli.calibrate import calibrate
 from pincite.cli.chat import chat
 from pincite.cli.config import config
 from pincite.cli.demo import demo
@@ -87,6 +88,7 @@ app.command("demo")(demo)
 evaluate.command("make")(make)
 app.add_typer(evaluate, name="eval")
 app.command("tune")(tune)
+app.command("calibrate")(calibrate)
 app.command("lab")(lab)
 
 

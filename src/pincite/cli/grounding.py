@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -24,13 +24,13 @@ from pincite.cli.answer_bench import (
 from pincite.cli.common import ConfigOption, JsonOption, console, print_json
 
 if TYPE_CHECKING:
-    from pincite.build import Pincite
     from pincite.config import Settings
     from pincite.evaluation.answer_sets import AnswerSet
     from pincite.evaluation.grounding_records import Asking, GroundedReader, GroundingReport
     from pincite.evaluation.index import CorpusIndex
-    from pincite.protocols import Encoder, Matrix, SupportScorer
-    from pincite.types import Answer, Document, SearchResult
+    from pincite.evaluation.kept_generations import KeptGenerator
+    from pincite.protocols import Encoder, Generator, Matrix, SupportScorer
+    from pincite.types import Answer, Document
 
 __all__ = ["grounding"]
 
@@ -69,14 +69,14 @@ def grounding(
         ),
     ] = None,
     support: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--support",
             metavar="NAME",
-            help="What tells whether a source supports a statement: lexical, semantic, nli:MODEL (a folder or a hub "
-            "name), judge:MODEL (named as for --model).",
+            help="What tells whether a source supports a statement: lexical, semantic, nli:PATH, judge (the model that "
+            "answers) or judge:NAME (another, as for --model). Default: the settings' support.model.",
         ),
-    ] = "lexical",
+    ] = None,
     split: Annotated[str, typer.Option("--split", help="Which judgements: qrels/SPLIT.tsv.")] = "test",
     limit: Annotated[
         int | None,
@@ -106,9 +106,10 @@ def grounding(
 ) -> None:
     """Measure whole answers: do their sources bear them out, and do they refuse where they should?
 
-    Every question goes through all that `pincite ask` does. Citation recall and precision (ALCE), faithfulness,
-    relevance and refusals come with 95 % intervals; every citation's characters are read again from the index; and of
-    each question that was lost the stage that lost it is told. Interrupted, it goes on where it was.
+    Every question goes through all that `pincite ask` does, once among all documents and once among the gold ones.
+    Citation recall and precision (ALCE), faithfulness, relevance and refusals come with 95 % intervals; every
+    citation's characters are read again from the index; and of each question that was lost the stage that lost it is
+    told. Interrupted, it goes on where it was.
 
     Exit status: 0 when every question was answered or refused, 1 when some failed or a citation is not exact.
     """
@@ -145,14 +146,16 @@ def grounding(
                 folder = bench.folder / "grounding"
                 # Words are compared sooner than a verdict is read from a file.
                 kept = (
-                    None if support == "lexical" else KeptReplies(folder / f"{each.name}.verdicts.jsonl", fresh=fresh)
+                    None
+                    if scorer.name == "lexical"
+                    else KeptReplies(folder / f"{each.name}.verdicts.jsonl", fresh=fresh)
                 )
                 readers = [_reader(bench, name, of, ks, index, each, fresh) for name, of in settings.items()]
                 made = evaluate_grounding(
                     each,
                     readers,
                     Verdicts(scorer, kept, bench.recipe(bench.first, index)),
-                    support=_told(scorer, bench.first),
+                    support=_told(scorer),
                     rule=chosen,
                     seed=seed,
                     listener=listener,
@@ -202,41 +205,22 @@ def _settings(
 # What tells support
 
 
-def _scorer(name: str, bench: Bench) -> SupportScorer:
-    """The scorer of that name. Raises ConfigError for one that does not exist, or whose model cannot be asked."""
-    from pincite.errors import ConfigError
-
-    kind, _, of = name.partition(":")
-    if name == "lexical":
-        from pincite.support.lexical import LexicalSupport
-
-        return LexicalSupport(bench.encoder)
-    if name == "semantic":
-        from pincite.support.semantic import SemanticSupport
-
-        return SemanticSupport(bench.encoder)
-    if kind == "nli" and of:
-        from pincite.support.nli import NliSupport
-
-        return NliSupport(of)
-    if kind == "judge" and of:
-        return _judge(of, bench)
-    raise ConfigError(f"--support is lexical, semantic, nli:MODEL or judge:MODEL, got {name!r}")
-
-
-def _judge(model: str, bench: Bench) -> SupportScorer:
-    from pincite.answer_models import build_generator, build_scorer
-    from pincite.support.by_generator import ReplyJudge, TokenJudge
+def _scorer(name: str | None, bench: Bench) -> SupportScorer:
+    """The scorer of that name; that of the settings for None. Raises as `pincite.support_models.build_support`."""
+    from pincite.support_models import build_support
 
     settings = bench.first
-    judging = settings.model_copy(update={"answer": settings.answer.model_copy(update={"model": model})})
-    if model.partition(":")[0] in ("local", "transformers"):
-        return TokenJudge(build_scorer(judging))
-    return ReplyJudge(build_generator(judging, bench.encoder))
+    if name is not None:
+        # `judge` alone is the model that answers; after a colon stands another.
+        kind, _, model = name.partition(":")
+        chosen = settings.support.model_copy(update={"model": kind if kind == "judge" else name, "threshold": None})
+        answer = settings.answer.model_copy(update={"model": model} if kind == "judge" and model else {})
+        settings = settings.model_copy(update={"support": chosen, "answer": answer})
+    return build_support(settings, bench.encoder)
 
 
-def _told(scorer: SupportScorer, settings: Settings) -> Mapping[str, object]:
-    """What a report tells of the scorer; of a judge its model, its prompt, and what its replies were drawn with."""
+def _told(scorer: SupportScorer) -> Mapping[str, object]:
+    """What a report tells of the scorer; of a judge its model, its prompt, and how its replies are drawn."""
     if not scorer.name.startswith("judge:"):
         return {"name": scorer.name}
     model, _, prompt = scorer.name.removeprefix("judge:").rpartition("/")
@@ -244,8 +228,7 @@ def _told(scorer: SupportScorer, settings: Settings) -> Mapping[str, object]:
         "name": scorer.name,
         "model": model,
         "prompt": f"version {prompt}",
-        "temperature": settings.answer.temperature,
-        "seed": "none is sent",
+        "seed": "none: the likeliest reply (temperature 0)",
     }
 
 
@@ -271,28 +254,23 @@ def _reader(
 def _opened(bench: Bench, settings: Settings, index: CorpusIndex, kept: Path, fresh: bool) -> Iterator[Asking]:
     from pincite.build import Pincite, index_options
     from pincite.evaluation.grounding_records import Asking
-    from pincite.evaluation.kept_generations import KeptGenerator
     from pincite.evaluation.timed import TimedQueries
     from pincite.store.edge import EdgeStore
-    from pincite.types import Hit, SearchResult
 
     timed = cast("Encoder", TimedQueries(bench.encoder, bench.cached))
     with (
         EdgeStore.open(index.folder, timeout=BUSY_SECONDS, index=index_options(settings)) as store,
         Pincite.over(settings, store, timed) as pincite,
     ):
-        generator = KeptGenerator(pincite.generator, kept, bench.recipe(settings, index), fresh=fresh)
+        generator = _kept(pincite.generator, kept, bench.recipe(settings, index), fresh)
         pincite._generator = generator
 
         def ask(question: str, k: int) -> Answer:
             return pincite.ask(question, k=k)
 
         def from_gold(question: str, document_ids: Sequence[str]) -> Answer | None:
-            chunks = [chunk for each in document_ids for chunk in store.chunks(each)]
-            if not chunks:
-                return None
-            passages = store.passages(Hit.ranked([chunk.id for chunk in chunks], [1.0] * len(chunks), "dense"))
-            return _answered(pincite, question, SearchResult(question, tuple(passages), {}))
+            answer = pincite.ask(question, k=len(document_ids), where={"document_id": list(document_ids)})
+            return answer if answer.passages else None
 
         def document(document_id: str, version: int) -> Document | None:
             return store.get_document(document_id, version)
@@ -303,16 +281,15 @@ def _opened(bench: Bench, settings: Settings, index: CorpusIndex, kept: Path, fr
         yield Asking(generator.name, ask, from_gold, document, similarity, lambda: generator.taken)
 
 
-def _answered(pincite: Pincite, question: str, found: SearchResult) -> Answer:
-    """The answer from passages that were not searched for."""
-    answers: list[Answer] = []
+def _kept(generator: Generator, file: Path, recipe: str, fresh: bool) -> KeptGenerator:
+    """A generator whose answers are kept, and which can else do what `generator` can."""
+    from pincite.evaluation.kept_generations import KeptGenerator
 
-    def writing() -> Iterator[str]:
-        answers.append((yield from pincite._answering().answer(question, found, {})))
+    class Kept(KeptGenerator):
+        def __getattr__(self, name: str) -> Any:
+            return getattr(object.__getattribute__(self, "inner"), name)
 
-    for _ in writing():
-        pass
-    return answers[0]
+    return Kept(generator, file, recipe, fresh=fresh)
 
 
 def _cosine(one: Matrix, other: Matrix) -> float:

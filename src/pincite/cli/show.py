@@ -23,7 +23,13 @@ __all__ = ["show"]
 
 
 def show(
-    document: Annotated[str, typer.Argument(metavar="DOCUMENT", help="Its id, the beginning of one, or its path.")],
+    document: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENT",
+            help="Its id, the beginning of one, or its path; or a citation, ID@VERSION:START-END, as `ask` prints it.",
+        ),
+    ],
     span: Annotated[
         str | None, typer.Option("--span", metavar="START-END", help="Only these characters, as a citation gives them.")
     ] = None,
@@ -40,8 +46,15 @@ def show(
     config: ConfigOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a document: what is known of it and its text, the characters of a citation, or what a version changed."""
+    """Show a document: what is known of it and its text, what a citation points at, or what a version changed."""
+    from pincite.cli.citation import read_reference, show_citation
     from pincite.errors import InputError
+
+    if (reference := read_reference(document)) is not None:
+        if span is not None or version is not None or diff is not None or chunks:
+            raise InputError("a citation says which version and which characters: give it alone")
+        show_citation(reference, store, config, as_json)
+        return
 
     if diff is not None:
         if span is not None or version is not None or chunks:

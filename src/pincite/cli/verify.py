@@ -51,6 +51,14 @@ def verify(
         Path | None,
         typer.Option("--docx", metavar="OUT", help="Write it as a Word document with comments. Of several: a folder."),
     ] = None,
+    support: Annotated[
+        str | None,
+        typer.Option(
+            "--support",
+            metavar="NAME",
+            help="What judges whether a passage says so: lexical, semantic, nli:PATH, judge.",
+        ),
+    ] = None,
     missing: Annotated[
         Literal["fail", "ok"],
         typer.Option("--missing", help="Whether an authority that this corpus does not have makes the exit status 1."),
@@ -80,7 +88,7 @@ def verify(
     sources = _sources(files, name)
     many = len(sources) > 1
     rules = load_grammar(*(grammar or ()))
-    settings = read_settings(store, config)
+    settings = read_settings(store, config, support_model=support)
     err = console(stderr=True)
     data: list[dict[str, object]] = []
     failed = unread = False
@@ -254,7 +262,7 @@ def print_brief(out: Console, brief: Brief, name: str) -> None:
         out.print(table)
     else:
         out.print("the text names no authority: there is nothing to check")
-    out.print(f"{brief.silent} sentences name no authority")
+    out.print(f"{brief.silent} sentence{' names' if brief.silent == 1 else 's name'} no authority")
     if corpus := brief.settings.get("corpus"):
         out.print(f"[dim]checked against {escape(corpus)}, support: {escape(brief.settings.get('support', ''))}[/]")
     for warning in brief.warnings:

@@ -12,7 +12,7 @@ import numpy as np
 
 from pincite.evaluation.answer_measures import AnswerScore, Rule, normal_form, score
 from pincite.evaluation.answer_refusals import measure_refusals
-from pincite.evaluation.answer_stages import is_right, lost_at
+from pincite.evaluation.answer_stages import GATES, is_right, lost_at
 from pincite.evaluation.kept_replies import Reply
 from pincite.evaluation.significance import bootstrap_interval, holm, randomization_test
 
@@ -80,7 +80,8 @@ def _lost(asked: Asked, rule: Rule) -> Lost | None:
         outcome=reply.outcome,
         right=is_right(_answered(reply), answers, rule),
         cited=reply.cited,
-        why=reply.reason,
+        # A reader that was only given passages says why in its own words: each refusal would be one of its own.
+        why=reply.reason if reply.outcome == "failed" or reply.reason in GATES else "the reader",
         right_on_gold=alone,
     )
 

@@ -81,6 +81,10 @@ def answers_remarks(report: AnswerReport) -> list[str]:
         if each.probability and each.probability.failed:
             why = Counter(asked.gold_failure for asked in each.asked if asked.gold_failure)
             lines.append(f"{each.name}: the probability of the gold answer could not be told: {_counted(why)}")
+        for stage in STAGES:
+            why = Counter(lost.by for lost in each.lost if lost is not None and lost.stage == stage and lost.by)
+            if stage != "failure" and why:
+                lines.append(f"{each.name}: lost by {stage}: {_counted(dict(why.most_common()))}")
         if each.kept:
             fate = (
                 "1 reply was kept from before, with the time it"
@@ -215,7 +219,14 @@ def _lost_counts(outcome: Outcome) -> dict[str, Any]:
     for asked, lost in zip(outcome.asked, outcome.lost, strict=True):
         if lost is not None:
             ids[lost.stage].append(asked.question.id)
-    return {stage: {"questions": len(each), "ids": each} for stage, each in ids.items()}
+    why: dict[str, Counter[str]] = {name: Counter() for name in ids}
+    for lost in outcome.lost:
+        if lost is not None:
+            why[lost.stage][lost.by] += 1
+    return {
+        name: {"questions": len(each), "by": {by: n for by, n in why[name].most_common() if by}, "ids": each}
+        for name, each in ids.items()
+    }
 
 
 def mean_data(mean: Mean | None) -> dict[str, float | int | None] | None:

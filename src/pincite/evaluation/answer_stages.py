@@ -16,7 +16,10 @@ from pincite.evaluation.answer_records import Lost
 if TYPE_CHECKING:
     from pincite.evaluation.answer_sets import Question
 
-__all__ = ["RIGHT_F1", "is_right", "lost_at"]
+__all__ = ["GATES", "RIGHT_F1", "is_right", "lost_at"]
+
+#: What refuses a question in the whole pipeline; see `pincite.evaluation.grounding.gate_of`.
+GATES = ("no-evidence gate", "generator", "support gate", "confidence gate")
 
 #: An answer that shares so much with a gold answer is right where it need not be the same word for word.
 RIGHT_F1 = 0.5

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from pincite.assemble import assemble, is_refusal
-from pincite.citations import statements
 from pincite.errors import BackendError, InputError
 from pincite.evaluation.kept_replies import Reply
 from pincite.markers import MarkerResolver
+from pincite.statements import statements
 from pincite.types import Generation, Prompt
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ and so are the thresholds that refusals are counted by. Rows of one question are
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BINS",
+    "HARM",
+    "HARM_OF_SEARCH",
     "LEAST_QUESTIONS",
     "Bin",
     "CrossValidated",
@@ -33,11 +36,14 @@ __all__ = [
     "auc",
     "bins",
     "calibration_error",
+    "check_counts",
     "check_rows",
     "choose_least",
     "cross_validate",
     "fit",
+    "least_harm",
     "measure",
+    "with_measures",
 ]
 
 BINS = 10
@@ -46,6 +52,8 @@ LEAST_QUESTIONS = 20
 #: Strength of the penalty on standardised weights, as so many observations of no effect.
 RIDGE = 1.0
 _DRAWS = 2000
+#: The share of the answerable questions that may be refused: of an answer, and before there is one.
+HARM, HARM_OF_SEARCH = 0.10, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,8 @@ class Measured:
     answerable: int
     weighed: int  #: rows whose probability decided
     brier: Interval
-    calibration_error: Interval  #: expected, over `BINS` bins of equal size
+    calibration_error: float  #: expected, over `BINS` bins of equal size
+    chance_error: float  #: the mean of the same where every probability is right, of as many questions
     auc: Interval
     precision: Interval  #: of refusals: the share of the refused that could not be answered
     recall: Interval  #: the share of what could not be answered that was refused
@@ -101,8 +110,13 @@ class CrossValidated:
 
 def check_rows(rows: Sequence[Labelled]) -> None:
     """Raises InputError where there are too few questions of either class to fit anything."""
-    for answerable, name in ((True, "can"), (False, "cannot")):
-        count = len({row.question for row in rows if row.answerable is answerable})
+    can = len({row.question for row in rows if row.answerable})
+    check_counts(can, len({row.question for row in rows if not row.answerable}))
+
+
+def check_counts(can: int, cannot: int) -> None:
+    """The same, by the numbers of questions that can and that cannot be answered."""
+    for count, name in ((can, "can"), (cannot, "cannot")):
         if count < LEAST_QUESTIONS:
             raise InputError(
                 f"{count} of the questions {name} be answered from the documents; a calibration needs at least "
@@ -114,14 +128,16 @@ def fit(rows: Sequence[Labelled], features: Sequence[str], *, ridge: float = RID
     """The logistic regression of `answerable` on `features`, by Newton's method; `Weights.least` is left at 0.
 
     Features are standardised over the rows where they were measured; where one was not, a weight of its own takes its
-    place. One that never varies gets no weight. The penalty is ``ridge / 2`` times the sum of squared weights, the
+    place. One that never varies is left out. The penalty is ``ridge / 2`` times the sum of squared weights, the
     intercept's aside.
     """
     labels = np.array([row.answerable for row in rows], dtype=float)
     if len(set(labels)) < 2:
         raise InputError("a calibration needs questions that can be answered and others that cannot")
+    features = [name for name in features if len({getattr(row.evidence, name) for row in rows} - {None}) > 1]
     values = np.array([[_number(getattr(row.evidence, name)) for name in features] for row in rows])
-    absent = np.isnan(values)
+    absent = np.isnan(values).reshape(len(rows), len(features))
+    values = values.reshape(absent.shape)
     means, scales = np.zeros(len(features)), np.ones(len(features))
     for j in range(len(features)):
         known = values[~absent[:, j], j]
@@ -135,7 +151,7 @@ def fit(rows: Sequence[Labelled], features: Sequence[str], *, ridge: float = RID
         means=_rounded(means),
         scales=_rounded(scales),
         weights=_rounded(solved[1:split]),
-        absent=_rounded(solved[split:]),
+        absent=tuple(round(float(solved[split + j]), 6) if absent[:, j].any() else None for j in range(len(features))),
         intercept=round(float(solved[0]), 6),
         least=0.0,
         questions=len({row.question for row in rows}),
@@ -175,13 +191,30 @@ def choose_least(rows: Sequence[Labelled], probabilities: Sequence[float]) -> fl
     return least
 
 
+def least_harm(rows: Sequence[Labelled], probabilities: Sequence[float], share: float = HARM) -> float:
+    """The highest threshold, in hundredths, at which at most this `share` of the answerable rows is refused.
+
+    Rows that are refused anyhow count; where they are more already, nothing else is refused: 0.
+    """
+    answerable = [(0.0 if row.refused else p) for row, p in zip(rows, probabilities, strict=True) if row.answerable]
+    most = int(share * len(answerable))
+    if most >= len(answerable):
+        return 1.0
+    return math.floor(100 * sorted(answerable)[most]) / 100
+
+
 def cross_validate(
-    rows: Sequence[Labelled], features: Sequence[str], *, folds: int = 5, seed: int = 0, least: float | None = None
+    rows: Sequence[Labelled],
+    features: Sequence[str],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    rule: Callable[[Sequence[Labelled], Sequence[float]], float] = choose_least,
 ) -> CrossValidated:
     """Probabilities and refusals of every row, from fits on the other folds.
 
-    The threshold of a fold is chosen on the others as well, on probabilities that are cross-validated among them;
-    `least` sets it instead. Questions are dealt to the folds by the seed, each class evenly. Raises InputError for
+    The threshold of a fold is chosen by `rule` on the others as well, on probabilities that are cross-validated among
+    them. Questions are dealt to the folds by the seed, each class evenly. Raises InputError for
     fewer than two folds, or more than there are questions of a class.
     """
     probabilities, refused = [0.0] * len(rows), [False] * len(rows)
@@ -189,19 +222,23 @@ def cross_validate(
         inside = set(held)
         train = [row for i, row in enumerate(rows) if i not in inside]
         weights = fit(train, features)
-        threshold = least
-        if threshold is None:
-            inner = [0.0] * len(train)
-            for part in _folds(train, folds, seed + 1):
-                out = set(part)
-                again = fit([row for i, row in enumerate(train) if i not in out], features)
-                for i in part:
-                    inner[i] = again.probability(train[i].evidence)
-            threshold = choose_least(train, inner)
+        inner = [0.0] * len(train)
+        for part in _folds(train, folds, seed + 1):
+            out = set(part)
+            again = fit([row for i, row in enumerate(train) if i not in out], features)
+            for i in part:
+                inner[i] = _probability(again, train[i])
+        threshold = rule(train, inner)
         for i in held:
-            probabilities[i] = weights.probability(rows[i].evidence)
+            probabilities[i] = _probability(weights, rows[i])
             refused[i] = rows[i].refused or probabilities[i] < threshold
     return CrossValidated(tuple(probabilities), tuple(refused))
+
+
+def _probability(weights: Weights, row: Labelled) -> float:
+    """Of a row whose evidence is unlike all that the fold was fitted on: the share that could be answered there."""
+    found = weights.probability(row.evidence)
+    return weights.answerable / weights.questions if found is None else found
 
 
 def _folds(rows: Sequence[Labelled], folds: int, seed: int) -> list[list[int]]:
@@ -254,7 +291,8 @@ def measure(rows: Sequence[Labelled], found: CrossValidated, *, seed: int = 0, d
         answerable=int(labels.sum()),
         weighed=int(weighed.sum()),
         brier=among(lambda p, y: float(((p - y) ** 2).mean())),
-        calibration_error=among(calibration_error),
+        calibration_error=calibration_error(p[weighed], labels[weighed]),
+        chance_error=_chance_error(p[weighed], generator),
         auc=among(auc),
         precision=interval(lambda s: _refusal(refused[s], labels[s])[0]),
         recall=interval(lambda s: _refusal(refused[s], labels[s])[1]),
@@ -267,7 +305,16 @@ def measure(rows: Sequence[Labelled], found: CrossValidated, *, seed: int = 0, d
 def with_measures(weights: Weights, measured: Measured) -> Weights:
     """The weights with what was measured of them, as it is kept in the file."""
     names = ("brier", "calibration_error", "auc", "precision", "recall", "f1", "false_refusals")
-    return replace(weights, measured={name: round(getattr(measured, name).value, 4) for name in names})
+    values = {name: getattr(measured, name) for name in names}
+    told = {name: each if isinstance(each, float) else each.value for name, each in values.items()}
+    return replace(weights, measured={name: round(each, 4) for name, each in told.items() if math.isfinite(each)})
+
+
+def _chance_error(probabilities: Array, generator: np.random.Generator, draws: int = 200) -> float:
+    """What `calibration_error` comes to by chance alone: labels are drawn by the probabilities."""
+    size = len(probabilities)
+    drawn = ((generator.random(size) < probabilities).astype(float) for _ in range(draws))
+    return float(np.mean([calibration_error(probabilities, labels) for labels in drawn]))
 
 
 def bins(probabilities: Array, labels: Array, count: int = BINS) -> list[Bin]:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from pincite.answering import NO_EVIDENCE
@@ -76,6 +77,7 @@ def evaluate_grounding(
     outcomes: list[Outcome] = []
     groundings: list[Grounding] = []
     unplaced: set[tuple[str, str]] = set()
+    notes: list[str] = []
     for reader in readers:
         with reader.open() as asking:
             run = _Run(answers, reader, asking, supports, listener or EvaluationListener(), first=not outcomes)
@@ -84,8 +86,9 @@ def evaluate_grounding(
                 before = asking.kept()
                 asked, items = run.end_to_end(k, gold)
                 name = f"{reader.name} k={k}"
-                outcome = assess(name, reader.name, k, asking.model, asked, rule, seed)
-                outcomes.append(replace(outcome, kept=asking.kept() - before))
+                outcomes.append(assess(name, reader.name, k, asking.model, asked, rule, seed))
+                if taken := asking.kept() - before:
+                    notes.append(f"{name}: {counted(taken, 'answer')} kept from before: not in the seconds")
                 groundings.append(_grounding(name, items, seed))
             unplaced |= run.unplaced
     questions = answers.questions
@@ -102,17 +105,27 @@ def evaluate_grounding(
         notes=(*answers.notes, *odd_gold(questions, rule)),
     )
     compared = correct([*versus(outcomes, seed), *_versus(groundings, seed)])
-    return GroundingReport(report, tuple(groundings), tuple(compared), dict(support), tuple(_notes(answers, unplaced)))
+    return GroundingReport(
+        report, tuple(groundings), tuple(compared), dict(support), (*notes, *_notes(answers, unplaced))
+    )
 
 
 def gate_of(answer: Answer) -> str:
-    """What refused: the gate before any model is asked, the generator, or the check that a source supports it."""
+    """Which of `pincite.evaluation.answer_stages.GATES` refused; empty for an answer that was given.
+
+    The gate before any model is asked, the generator, the check that a source supports what it wrote, or the one that
+    weighs the evidence.
+    """
     if not answer.abstained:
         return ""
     if answer.reason == NO_EVIDENCE:
         return "no-evidence gate"
-    unsupported = any("supports" in each or "is supported by" in each for each in answer.warnings)
-    return "support gate" if unsupported else "generator"
+    proved = any(each.verdict in ("verbatim", "supported") for each in answer.citations)
+    if proved or any("for want of evidence" in each for each in answer.warnings):
+        return "confidence gate"
+    if any("which no passage supports" in each or "is supported by a source" in each for each in answer.warnings):
+        return "support gate"
+    return "generator"
 
 
 class _Run:
@@ -166,6 +179,7 @@ class _Run:
 
     def _judged(self, question: Question, answer: Answer) -> Item:
         read_again = pointers(answer.citations, self.asking.document)
+        gold = self._gold_places(question)
         item = Item(question.id, answer, pointers=read_again)
         if answer.abstained:
             return item
@@ -175,7 +189,10 @@ class _Run:
             similarity = self.asking.similarity(question.text, plain)
         except (BackendError, InputError) as error:
             return replace(item, failure=f"the answer could not be judged: {error}")
-        precision, recall = self._gold_sentences(question, answer)
+        if not isfinite(similarity):
+            return replace(item, failure=f"the encoder gives {similarity} as the cosine of question and answer")
+        cited = [(c.document_id, c.start, c.end) for c in answer.citations if c.verdict != "unsupported"]
+        precision, recall = sentence_overlap(cited, gold) if gold else (None, None)
         return replace(
             item,
             proof=proof,
@@ -185,21 +202,19 @@ class _Run:
             gold_recall=recall,
         )
 
-    def _gold_sentences(self, question: Question, answer: Answer) -> tuple[float | None, float | None]:
-        if not question.sentences:
-            return None, None
-        gold = []
+    def _gold_places(self, question: Question) -> list[tuple[str, int, int]]:
+        """Where the gold sentences of a question stand; those that stand nowhere are noted."""
+        places = []
         for sentence in question.sentences:
             for document_id in question.gold:
                 document = self.asking.document(document_id, 1)
                 (span,) = gold_spans(document.text if document else "", [sentence])
                 if span:
-                    gold.append((document_id, *span))
+                    places.append((document_id, *span))
                     break
             else:
                 self.unplaced.add((question.id, sentence))
-        cited = [(c.document_id, c.start, c.end) for c in answer.citations if c.verdict != "unsupported"]
-        return sentence_overlap(cited, gold) if gold else (None, None)
+        return places
 
     def _asked(self, ask: Callable[[], Answer | None]) -> tuple[Answer | None, str]:
         """The answer, or why there is none; neither where there is nothing to answer from."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pincite.citations import Statement, statements
+from pincite.statements import Statement, statements
 from pincite.words import all_words, content_words, has_content, overlap
 
 if TYPE_CHECKING:

@@ -53,6 +53,12 @@ class KeptGenerator:
         """Whether the generator writes markers."""
         return self.inner.cites
 
+    def __getattr__(self, name: str) -> Any:
+        """What else the generator can do: count tokens, take other messages."""
+        if name == "inner":  # not set yet
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
     def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
         """What was kept of this prompt, or else what the generator writes now."""
         key = self._key(prompt)

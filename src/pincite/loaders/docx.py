@@ -14,8 +14,10 @@ from typing import Literal
 from pincite.errors import LoadError, NoTextError
 from pincite.loaders.chart_data import read_chart
 from pincite.loaders.clean import clean, collapse, loss_warnings
+from pincite.loaders.docx_looks import RunLooks
 from pincite.loaders.docx_numbering import ListNumbers, value, whole
 from pincite.loaders.formula_text import formula_text
+from pincite.loaders.hidden import Hidden
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.loaders.office_package import DAMAGE, Element, Package, attribute, child, local, refuse
 from pincite.loaders.table_text import header_rows, table_lines
@@ -52,7 +54,8 @@ class DocxLoader:
     people cite a clause. Inserted text of tracked changes is read, deleted text is not. Foot- and endnotes follow the
     body, each behind the mark "[^1]" that stands where it is referred to. Comments follow the paragraph or table that
     they are on, behind "Comment by", and are counted in the metadata. Headers, footers and the descriptions of pictures
-    are left out. Hidden text is left out and counted in a warning. Of a chart its titles and its data are read.
+    are left out. Hidden text (marked so, in the colour of its background, too small to read) is left out and told in a
+    warning. Of a chart its titles and its data are read.
 
     Headings come from the style's name ("heading 1" whatever the language of the program, "Title") or from the
     outline level of style or paragraph. The title is the document's own property, or the first Title paragraph, or the
@@ -81,9 +84,7 @@ class DocxLoader:
         first = reader.title or (headings[0].text if headings else "")
         if reader.comments:
             metadata["comments"] = reader.comments
-        warnings = loss_warnings(reader.controls, reader.invisible)
-        if reader.hidden:
-            warnings += (f"{reader.hidden} hidden run{'s' if reader.hidden > 1 else ''} of text left out",)
+        warnings = loss_warnings(reader.controls, reader.invisible) + reader.hidden.warnings()
         if reader.embedded:
             warnings += (f"{reader.embedded} embedded document{'s' if reader.embedded > 1 else ''} left out",)
         return Document(
@@ -148,7 +149,9 @@ class _Reader:
         self.parts: list[str] = []
         self.headings: list[Heading] = []
         self.title = ""
-        self.controls = self.invisible = self.hidden = self.embedded = 0
+        self.controls = self.invisible = self.embedded = 0
+        self.hidden = Hidden()
+        self._looks: RunLooks = RunLooks(None, None)
         self._length = 0
         self._last: Kind = "text"
         self._package = package
@@ -161,8 +164,10 @@ class _Reader:
         self._notes: list[tuple[str, str]] = []  # part and id, in the order of their marks
 
     def read(self) -> None:
-        self._read_styles(self._package.beside("styles.xml"))
-        self._blocks(self._package.main())
+        styles, main = self._package.beside("styles.xml"), self._package.main()
+        self._read_styles(styles)
+        self._looks = RunLooks(styles, main)
+        self._blocks(main)
         self._write_notes()
 
     def _read_styles(self, root: Element | None) -> None:
@@ -291,6 +296,7 @@ class _Reader:
         for element in parent:
             tag = local(element)
             if tag == "t":
+                self.hidden.shown()
                 pieces.append(element.text or "")
             elif tag in ("tab", "ptab"):
                 pieces.append("\t")
@@ -311,8 +317,8 @@ class _Reader:
                 boxes.append(element)
             elif tag == "AlternateContent":
                 self._inline(_chosen(element), pieces, boxes)
-            elif tag == "r" and _is_hidden(element):
-                self.hidden += bool("".join(text.text or "" for text in element if local(text) == "t").strip())
+            elif tag == "r" and (why := self._looks.why_hidden(element)):
+                self.hidden.note(why, "".join(text.text or "" for text in element if local(text) == "t"))
             elif tag not in _GONE:
                 self._inline(element, pieces, boxes)
 
@@ -426,10 +432,6 @@ def _symbol(element: Element) -> str:
     text = attribute(element, "char")
     code = int(text, 16) if re.fullmatch(r"[0-9A-Fa-f]{1,5}", text) else 0
     return "" if code == 0 or 0xE000 <= code <= 0xF8FF or 0xD800 <= code <= 0xDFFF else chr(code)
-
-
-def _is_hidden(run: Element) -> bool:
-    return _is_on(child(run, "rPr"), "vanish")
 
 
 def _is_on(properties: Element | None, name: str) -> bool:

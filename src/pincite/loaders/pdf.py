@@ -8,6 +8,7 @@ from typing import Literal
 
 from pincite.errors import LoadError, NoTextError
 from pincite.loaders.clean import clean, loss_warnings
+from pincite.loaders.hidden import Hidden, reads_like_orders
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.loaders.ocr import Tesseract, check_languages
 from pincite.loaders.pdf_pages import INFO, RawFile, RawPage, read_file
@@ -43,6 +44,10 @@ class PdfLoader:
     it shows. With `ocr` "auto" such a page is read by Tesseract where that is installed and the page shows something;
     "force" reads every page so and needs it; "off" none. `languages` are Tesseract's, as in ``eng+hin``. Which pages
     were read so is a warning, and in the metadata as ``ocr_pages`` and ``ocr_languages``.
+
+    Text that is not shown (invisible and no reading of a picture below it, white on white, transparent, smaller than
+    two points) is left out and told in a warning; so is what stands outside of the page where it reads like orders to a
+    model.
 
     The title is the file's own unless a program made it up, or the name of an act, or the first heading, or the
     file's name.
@@ -129,6 +134,15 @@ def _warnings(raw: RawFile, read: PdfText, scans: Scans, advice: str, version: s
     outside = sum(count for page, count in zip(read.pages, read.outside, strict=True) if page.end > page.start)
     if outside:
         warnings.append(f"{outside} line{'s' if outside > 1 else ''} outside of the page left out")
+    hidden = Hidden()
+    for page in raw.pages:
+        for why, words in page.hidden:
+            hidden.note(why, words)
+        hidden.shown()
+    for beyond in read.beyond:
+        if reads_like_orders(beyond):
+            hidden.note("outside of the page", beyond)
+    warnings += hidden.warnings()
     if read.left_out:
         warnings.append(f"{read.left_out} running heads, feet and page numbers left out")
     if read.lost_bookmarks:

@@ -73,6 +73,7 @@ class PageLines:
     controls: int = 0
     invisible: int = 0
     outside: int = 0  #: lines that stand wholly outside of what is shown of the page, and are left out
+    beyond: str = ""  #: what they say
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,8 @@ def page_lines(page: RawPage, gutters: tuple[float, ...] = ()) -> PageLines:
         if line is not None:
             lines.append(line)
     inside = [line for line in lines if shown.shows(line)]
-    return PageLines(inside, *shown.extent, controls, invisible, len(lines) - len(inside))
+    beyond = "\n".join(line.text for line in lines if line not in inside) if len(inside) < len(lines) else ""
+    return PageLines(inside, *shown.extent, controls, invisible, len(lines) - len(inside), beyond)
 
 
 def _runs(text: str) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ import pypdfium2.raw as raw
 
 from pincite.errors import EncryptedError, LoadError
 from pincite.loaders.clean import clean, collapse
+from pincite.loaders.pdf_hidden import Doubt, confirmed, doubt_about, without
 
 __all__ = ["INFO", "MARK", "Bookmark", "RawFile", "RawPage", "Style", "picture", "read_file"]
 
@@ -75,6 +76,7 @@ class RawPage:
     unread: bool = False  #: it has objects that show text, and PDFium found no character in them
     fault: str = ""
     confidence: float | None = None  #: of OCR, in [0, 1]; None for a text layer
+    hidden: tuple[tuple[str, str], ...] = ()  #: (way, words) of what is not shown, which is not in `text`
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,7 @@ def _read_page(document: Any, index: int) -> RawPage:
     try:
         label = collapse(clean(document.get_page_label(index)).text)
         with closing(document[index]) as page:
+            hidden: tuple[tuple[str, str], ...] = ()
             turned = page.get_rotation() % 360
             width, height = page.get_size()
             size = (height, width) if turned in (90, 270) else (width, height)
@@ -167,12 +170,17 @@ def _read_page(document: Any, index: int) -> RawPage:
                     if not characters.strip():
                         break
                     text, boxes = _placed(layer, characters)
-                    words, styles, found = _styles(layer, text)
+                    words, styles, found, doubts = _styles(layer, text, boxes)
+                    if doubts and (unseen := confirmed(page, text, boxes, doubts)):
+                        hidden = tuple((each.why, text[each.start : each.end]) for each in unseen)
+                        text, boxes, words = without(text, boxes, words, unseen)
+                        if not text.strip():
+                            break
                 if upright is None or found == upright:
-                    return RawPage(text, label, boxes, words, styles, size, corner, found)
+                    return RawPage(text, label, boxes, words, styles, size, corner, found, hidden=hidden)
                 # PDFium makes lines along the page as it is turned: once more, along most of the text.
                 page.set_rotation(found)
-            return _without_text(page, label, size, corner, turned)
+            return replace(_without_text(page, label, size, corner, turned), hidden=hidden)
     except _FAULTS as error:
         # One bad page must not cost the others; it is reported.
         return RawPage("", label, fault=collapse(str(error)) or type(error).__name__)
@@ -219,8 +227,15 @@ def _placed(layer: Any, characters: str) -> tuple[str, array[float]]:
     return characters.replace("\r\n", " \n").replace("\r", "\n"), boxes
 
 
-def _styles(layer: Any, text: str) -> tuple[tuple[tuple[int, int], ...], tuple[Style, ...], int]:
-    """The style of each run, looked up where words begin: one changes hardly ever within. How the page is turned."""
+def _styles(
+    layer: Any, text: str, boxes: array[float]
+) -> tuple[tuple[tuple[int, int], ...], tuple[Style, ...], int, list[Doubt]]:
+    """The style of each run, looked up where words begin: one changes hardly ever within. How the page is turned.
+
+    And the runs that may be hidden.
+    """
+    doubts: list[Doubt] = []
+    doubt, since = "", 0
     words: list[tuple[int, int]] = []
     known: dict[Style, int] = {}
     last = None
@@ -234,16 +249,21 @@ def _styles(layer: Any, text: str) -> tuple[tuple[tuple[int, int], ...], tuple[S
         if address is None or address == last:
             continue
         last = address
+        if doubt:
+            doubts.append(Doubt(since, at, doubt))
         raw.FPDFText_GetMatrix(layer, at, matrix)
         angle = round(math.degrees(math.atan2(matrix.b, matrix.a)) / 90) * 90 % 360
         size = raw.FPDFText_GetFontSize(layer, at) * (matrix.c**2 + matrix.d**2) ** 0.5
         length = raw.FPDFText_GetFontInfo(layer, at, buffer, len(buffer), flags)
         font = buffer.raw[: max(0, length - 1)].decode("utf-8", "replace") if length <= len(buffer) else ""
+        doubt, since = doubt_about(layer, at, size, boxes[4 * at + 3] - boxes[4 * at + 1]), at
         bold = raw.FPDFText_GetFontWeight(layer, at) >= _SEMIBOLD or _BOLD.search(font) is not None
         style = known.setdefault(Style(round(size, 1), bold, font), len(known))
         if not words or words[-1][1] != style:
             words.append((at, style))
-    return tuple(words), tuple(known), angles.most_common(1)[0][0] if angles else 0
+    if doubt:
+        doubts.append(Doubt(since, len(text), doubt))
+    return tuple(words), tuple(known), angles.most_common(1)[0][0] if angles else 0, doubts
 
 
 def _read_outline(document: Any) -> Iterator[Bookmark]:

@@ -38,6 +38,7 @@ class PdfText:
     lost_bookmarks: int
     origins: array[int]
     outside: tuple[int, ...]  #: of each page: lines outside of what is shown, which were left out
+    beyond: tuple[str, ...]  #: of each page: what those lines say
     controls: tuple[int, ...]  #: of each page: characters without a meaning that were left out
     invisible: int
     left_out: int  #: lines of running heads, feet and page numbers
@@ -65,6 +66,7 @@ def read_text(raw: RawFile) -> PdfText:
         lost,
         origins,
         tuple(page.outside for page in found),
+        tuple(page.beyond for page in found),
         tuple(page.controls for page in found),
         sum(page.invisible for page in found),
         len(furniture.lines),

@@ -70,6 +70,6 @@ def judge(statement: str, source: str, *, question: str = "", encoder: Encoder |
     return Support(
         *spans[best],
         "unsupported",
-        min(covered[best], MOST_DENIED),
+        MOST_DENIED * covered[best],
         why or missing_words(statement, found.words[best]),
     )

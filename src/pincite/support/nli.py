@@ -187,9 +187,9 @@ class NliSupport:
         if (support := settled(statement, found, question)) is not None:
             return support
         whole = Support(0, len(found.source), "unknown", 0.0)
-        if self._fit(statement, self._load()) != clean(statement):
-            return _unknown(whole, f"the statement is longer than {self.name} reads")
         try:
+            if self._fit(statement, self._load()) != clean(statement):
+                return _unknown(whole, f"the statement is longer than {self.name} reads")
             runs = self._runs(statement, found)
             held, against = self.probabilities(statement, [found.text(*run) for run in runs])
         except BackendError as error:

@@ -14,13 +14,18 @@ __all__ = ["ActNamed", "acts_named", "match_act", "meant"]
 
 _YEAR = r"(?:1[6-9]|20)\d\d"
 _BEFORE_YEAR = rf"(?:\s*,?\s*(?:[\[(]\s?(?P<bracketed>{_YEAR})\s?[\])]|(?P<year>{_YEAR})(?![\d-])))?"
-_TITLE = r"(?:[A-Z][\w'’.&-]*|\((?:[A-Z][\w'’]*|of|and|on|in|the|for|to|[,&\s])+\)|of|and|for|the|in|to|on|&|from|against|by|or|with)"
+_TITLE = (
+    r"(?:[A-Z][\w'’.&-]*|\((?:[A-Z][\w'’]*|of|and|on|in|the|for|to|[,&\s])+\)"
+    r"|of|and|for|the|in|to|on|&|from|against|by|or|with)"
+)
 #: A name in brackets that a text gives an act after naming it: ("the Code"), (for short 'the 1956 Act').
 _DEFINED = re.compile(
-    r"\s*,?\s*\([^()]{0,90}?[\"'“‘]\s*(?:[Tt]he\s+|[Ss]aid\s+)*(?P<term>[A-Z0-9][\w .&-]{0,40}?)\s*[\"'”’]{1,2}[^()]{0,60}\)"
+    r"\s*,?\s*\([^()]{0,90}?[\"'“‘]\s*(?:[Tt]he\s+|[Ss]aid\s+)*(?P<term>[A-Z0-9][\w .&-]{0,40}?)"
+    r"\s*[\"'”’]{1,2}[^()]{0,60}\)"
 )
-_NUMBERED = re.compile(r"(?:Act\s+)?(?:No\.?\s*)?([IVXLCDM]+|\d{1,3})\s+of\s+((?:1[6-9]|20)\d\d)")
-_NO_NAME = frozenset("the this that said such same under principal new old amending parent".split())
+_NO_NAME = frozenset(
+    ["the", "this", "that", "said", "such", "same", "under", "principal", "new", "old", "amending", "parent"]
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +130,8 @@ def _made(text: str, match: re.Match[str], grammar: Grammar) -> ActNamed | None:
         name = _plain(match.group("known"))
         acts = [act for act in grammar.acts.values() if name in {_plain(each) for each in (act.name, *act.aliases)}]
         of_year = [act for act in acts if year is None or act.year is None or act.year == year]
-        if of_year:
-            key = of_year[0].key
-        else:
-            # Another act of that name: the Code of Criminal Procedure of another year.
-            key = f"{acts[0].name}, {year}"
+        # With a year that none has, another act of that name: the Code of Criminal Procedure of 1861.
+        key = of_year[0].key if of_year else f"{acts[0].name}, {year}"
         kind = next((each for each in grammar.kinds if re.search(rf"\b{each}\b", acts[0].name)), "")
     else:
         title = " ".join(match.group("title").split())

@@ -19,7 +19,7 @@ def _set(text: str) -> frozenset[str]:
 
 
 # Lower-case words inside a party's name.
-_INSIDE = _set("of and & the @ alias s/o d/o w/o de for by its lrs lrs. through represented etc etc. v. others ors anr")
+_INSIDE = _set("of and & the @ alias s/o d/o w/o de at for by its lrs lrs. through represented etc etc. v. others ors anr")
 _ENDS = _set("others others. another another. ors ors. anr anr. etc etc. or's an'r lrs lrs.")
 # Capitalised words that come before a name and are no part of it.
 _LEADS = _set(
@@ -40,13 +40,16 @@ _STARTERS = _set(
     according after before all again also but by even further had has having his i its no nor not of one our
     since so such then therefore thus to under was what where whether which with mr. shri para paragraph counsel""",
 )
+_SENTENCE = _set("In See Vide But Also However Further Thus Following Similarly")
 _ABBREVIATED = _set(
-    "ltd co ors anr etc pvt inc bros govt md smt dr mr mrs st corpn mohd messrs distt commr admn assn supdt asstt mills bros engg devpt dev"
+    """ltd co ors anr etc pvt inc bros govt md smt dr mr mrs st corpn mohd messrs distt commr admn assn supdt asstt
+    mills engg devpt dev"""
 )
 _CAPITAL = re.compile(r"[\"'“‘(\[]?[A-Z0-9]")
 _WORD = re.compile(r"\S+")
 _YEAR_ONLY = re.compile(
-    r"\s*,?\s*(?:[\[(]\s*((?:1[6-9]|20)\d\d)\s*[\])]|(?:[\[(][^()\[\]]{0,60}?)?\s*\b(?:decided|judgment dated)\s+(?:on\s+)?"
+    r"\s*,?\s*(?:[\[(]\s*((?:1[6-9]|20)\d\d)\s*[\])]"
+    r"|(?:[\[(][^()\[\]]{0,60}?)?\s*\b(?:decided|judgment dated)\s+(?:on\s+)?"
     r"[^()\[\];]{0,24}?\b((?:1[6-9]|20)\d\d)\b\s*[\])]?)"
 )
 _BEFORE_REPORT = re.compile(
@@ -59,6 +62,7 @@ _PINPOINT = re.compile(
 )
 _SUPRA = re.compile(r"[\s,]*[\[(]?\s*supra\s*[\])]?", re.IGNORECASE)
 _CLOSING = re.compile(r"\s*[\])}]")
+_JOINING = re.compile(r"\s+(?:of|and|&|the|by|for|through|its|represented|In|The|This|And)$")
 _SHORT = re.compile(
     r"(?P<name>(?:[A-Z][\w.&-]*\s+(?:(?:of|and|&)\s+)?){0,5}[A-Z][\w.&-]*?)(?P<own>(?:['’]s|s['’])?)"
     r"(?:\s+(?P<case>[Cc]ase)\b|\s*,?\s*(?P<supra>[\[(]\s*supra\s*[\])]))"
@@ -171,13 +175,15 @@ def _left(text: str, start: int, floor: int) -> int | None:
             gap = text[match.end() : words[i + 1].start()]
             if "\n" in gap and (gap.count("\n") > 1 or word[-1] in '.:;)]"”'):
                 break
-            if word[-1] in ';:]"”?!' or (word.endswith(")") and "(" not in word):
+            if word[-1] in ';:]"”?!' or (word.endswith(")") and "(" not in word and not _bracketed(words[: i + 1])):
                 break
             if word.endswith(",") and not (_part_of_name(kept) or _led_by(words[: i + 1])):
                 break
             bare = word.rstrip(".").lstrip("(\"'“‘[").casefold()
             if word.endswith(".") and "." not in word[:-1] and len(bare) > 4 and bare not in _ABBREVIATED | _ENDS:
                 break
+        if not last and word in _SENTENCE:
+            break
         plain = word.strip("(),[]\"'“”‘’").casefold()
         if plain in _INSIDE or plain in _ENDS or (_CAPITAL.match(word) and not re.match(r"[(\[]?\d", word)):
             kept.append(match)
@@ -202,6 +208,13 @@ def _left(text: str, start: int, floor: int) -> int | None:
     return begin
 
 
+def _bracketed(words: list[re.Match[str]]) -> bool:
+    """Whether the last word closes a bracket of a few words that a name may have: ``(Since Deceased)``."""
+    near = [match.group() for match in words[-4:]]
+    opened = next((i for i in range(len(near) - 1, -1, -1) if near[i].startswith("(")), None)
+    return opened is not None and all(re.fullmatch(r"\(?[A-Za-z.,]+\)?", word) for word in near[opened:])
+
+
 def _part_of_name(kept: list[re.Match[str]]) -> bool:
     """Whether what stands after a comma is no name by itself: a place, "A Registered Society", "& Ors."."""
     words = [match.group().strip("(),.").casefold() for match in kept]
@@ -217,7 +230,7 @@ def _led_by(words: list[re.Match[str]]) -> bool:
         if word.casefold() in _LEADERS:
             return count > 0
         plain = word.strip("(),.").casefold()
-        if not (_CAPITAL.match(word) or plain in _INSIDE) or plain in _LEADS or word[-1] in ";:]\"”?!":
+        if not (_CAPITAL.match(word) or plain in _INSIDE) or plain in _LEADS - _INSIDE or word[-1] in ';:]"”?!':
             return False
         if re.search(r"\d{2}", word) or re.fullmatch(r"J{1,2}\.,?", word):
             return False
@@ -226,7 +239,8 @@ def _led_by(words: list[re.Match[str]]) -> bool:
 
 _LEADERS = _set("in see vide case")
 _PARTS = _set(
-    """registered regd society company ltd limited private pvt association union corporation a an new delhi bombay mumbai
+    """registered regd society company ltd limited private pvt association union corporation a an new delhi bombay
+    mumbai
     calcutta kolkata madras chennai bangalore hyderabad chandigarh jaipur lucknow kanpur allahabad patna bhopal indore
     raipur nagpur pune ahmedabad baroda surat shillong gauhati guwahati ranchi dhanbad cuttack bhubaneswar trichur
     trivandrum cochin ernakulam mysore meerut agra varanasi ludhiana amritsar jalandhar simla shimla srinagar jammu
@@ -239,71 +253,73 @@ def _right(text: str, end: int, grammar: Grammar) -> tuple[int, int] | None:
     """Where the party after "v." begins and ends; None where there is none."""
     begin: int | None = None
     stop = end
-    count = 0
-    closing = False
     previous = ""
-    for match in _WORD.finditer(text, end, min(len(text), end + 200)):
-        word = match.group()
-        gap = text[stop : match.start()]
-        if begin is not None and "\n" in gap and (gap.count("\n") > 1 or previous[-1:] in ".:;,"):
-            break
-        start = match.start()
-        if begin is not None and _begins_report(text, start, grammar):
+    for count, match in enumerate(_WORD.finditer(text, end, min(len(text), end + 200)), start=1):
+        word, start = match.group(), match.start()
+        if begin is None:
+            if not (_CAPITAL.match(word) or word.casefold() in ("the", "m/s")):
+                return None
+            begin = start + (len(word) - len(word.lstrip("\"'“‘([")))
+        elif _stops_before(text, stop, match, previous, grammar):
             break
         inner = _report_inside(match)
-        plain = word.strip("(),.;:[]\"'“”‘’-").casefold()
-        if begin is None and not (_CAPITAL.match(word) or plain in ("the", "m/s")):
-            return None
-        if begin is not None:
-            if closing:
-                break
-            if word.startswith(("[", "{")) or re.match(r"\(?supra", word, re.IGNORECASE):
-                break
-            if (
-                word.startswith("(")
-                and not re.fullmatch(r"\((?:[A-Z][\w.]*|\d{1,2})\)[.,;]?", word)
-                and not _name_inside(text, start)
-            ):
-                break
-            if re.match(r"\d{3,}", word) or word in ("-", "–", "—", "=", ":"):
-                break
-            if not (_CAPITAL.match(word) or plain in _INSIDE or plain in _ENDS or _AND_OTHERS.match(text, start)):
-                break
-            if previous.endswith(".") and plain in {each.rstrip(".") for each in _STARTERS} and plain not in _INSIDE:
-                break
-            if plain in _STARTERS and word[0].isupper() and previous.rstrip(",.").casefold() in _ENDS:
-                break
-        if begin is None:
-            begin = start + (len(word) - len(word.lstrip("\"'“‘([")))
-        stop = inner if inner is not None else match.end()
-        count += 1
-        if inner is not None or count >= 18:
+        stop = match.end() if inner is None else inner
+        if inner is not None or count >= 18 or _stops_after(text, begin, match, grammar):
             break
-        stripped = word.rstrip("\"'”’")
-        if stripped[-1:] in ";:?!" or (stripped.endswith(")") and "(" not in stripped and not _open(text, begin, stop)):
-            break
-        if stripped[-1:] == "]":
-            break
-        if stripped != word and stripped[-1:] in ".,":
-            break
-        bare = word.rstrip(".,").casefold()
-        if word.endswith(",") and not _goes_on(text, match.end(), grammar):
-            break
-        if word.endswith(".") and "." not in word[:-1] and len(bare) > 4 and bare not in _ABBREVIATED | _ENDS:
-            break
-        if plain in {"others", "another", "ors", "anr"}:
-            following = _WORD.match(text, match.end() + 1)
-            closing = not (following and following.group().strip(".,").casefold() in {"etc", "and", "&"})
-            if word.endswith((".", ",")) and plain in {"others", "another"}:
-                break
         previous = word
     if begin is None:
         return None
-    while stop > begin and text[stop - 1] in " ,;:-–—\"'”’[({?!\n":
-        stop -= 1
-    # Words that join a name to what follows are no part of it: "State of Bihar and the".
+    stop = _trimmed(text, begin, stop)
+    return (begin, stop) if stop > begin else None
+
+
+def _stops_before(text: str, stop: int, match: re.Match[str], previous: str, grammar: Grammar) -> bool:
+    """Whether a name that ends at `stop` with the word `previous` is over before the word of `match`."""
+    word, start = match.group(), match.start()
+    plain = word.strip("(),.;:[]\"'“”‘’-").casefold()
+    gap = text[stop:start]
+    if "\n" in gap and (gap.count("\n") > 1 or previous[-1:] in ".:;,"):
+        return True
+    if (
+        _begins_report(text, start, grammar)
+        or word.startswith(("[", "{"))
+        or re.match(r"\(?supra", word, re.IGNORECASE)
+    ):
+        return True
+    if word.startswith("(") and not (re.fullmatch(r"\((?:[A-Z][\w.]*|\d{1,2})\)[.,;]?", word) or _in_name(text, start)):
+        return True
+    if re.match(r"\d{3,}", word) or word in ("-", "–", "—", "=", ":"):
+        return True
+    if not (_CAPITAL.match(word) or plain in _INSIDE or plain in _ENDS or _AND_OTHERS.match(text, start)):
+        return True
+    ended = previous.rstrip(".,").casefold() in {"others", "another", "ors", "anr"}
+    if ended and plain not in {"etc", "and", "&", ""}:
+        return True
+    return plain in _STARTERS and plain not in _INSIDE and previous.endswith(".")
+
+
+def _stops_after(text: str, begin: int, match: re.Match[str], grammar: Grammar) -> bool:
+    """Whether a name is over with the word of `match`."""
+    word = match.group()
+    stripped = word.rstrip("\"'”’")
+    if stripped[-1:] in ";:?!]" or (stripped != word and stripped[-1:] in ".,"):
+        return True
+    if stripped.endswith(")") and "(" not in stripped and not _open(text, begin, match.end()):
+        return True
+    if word.endswith(","):
+        return not _goes_on(text, match.end(), grammar)
+    bare = word.rstrip(".").casefold()
+    if word.endswith(".") and bare in {"others", "another"}:
+        return True
+    return word.endswith(".") and "." not in word[:-1] and len(bare) > 4 and bare not in _ABBREVIATED | _ENDS
+
+
+def _trimmed(text: str, begin: int, stop: int) -> int:
+    """Where a name ends without what joins it to what follows, closing brackets and the full stop of the sentence."""
     while True:
-        tail = re.search(r"\s+(?:of|and|&|the|by|for|through|its|represented|In|The|This|And)$", text[begin:stop])
+        while stop > begin and text[stop - 1] in " ,;:-–—\"'”’[({?!\n":
+            stop -= 1
+        tail = _JOINING.search(text[begin:stop])
         if not tail:
             break
         stop = begin + tail.start()
@@ -311,19 +327,19 @@ def _right(text: str, end: int, grammar: Grammar) -> tuple[int, int] | None:
         stop -= 1
     if text[stop - 1] == "." and not _abbreviation_at(text, begin, stop):
         stop -= 1
-    return (begin, stop) if stop > begin else None
+    return stop
 
 
 def _open(text: str, begin: int, stop: int) -> bool:
     return text.count("(", begin, stop) >= text.count(")", begin, stop)
 
 
-def _name_inside(text: str, start: int) -> bool:
+def _in_name(text: str, start: int) -> bool:
     """Whether a bracket holds a part of a name: ``(Dead) by LRs``, ``(India) Ltd.``"""
     close = text.find(")", start, start + 40)
     return (
         close > 0
-        and bool(re.fullmatch(r"\([A-Z][A-Za-z.\s&]*", text[start:close]))
+        and bool(re.fullmatch(r"\([A-Z][A-Za-z.,\s&]*", text[start:close]))
         and "supra" not in text[start:close]
     )
 

@@ -8,12 +8,14 @@ authorities say so? Where the answer is no, the text may still be right: the cor
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pincite.quotes import find_quotations
 from pincite.types import Document, PointInTime, StoredDocument, Support
 from pincite.verify.american import find_american
+from pincite.verify.case_tails import levelled, with_tails
 from pincite.verify.claims import Cited, split_claims
 from pincite.verify.find import find_authorities, merge
 from pincite.verify.grammar import Grammar
@@ -78,8 +80,11 @@ def find_all(text: str, grammar: Grammar, *, american: bool = False) -> list[Aut
 
     With `american` also those of the United States. Raises MissingExtraError where what finds them is not installed.
     """
-    found = merge(find_references(text), find_authorities(text, grammar))
-    return merge(found, find_american(text)) if american else found
+    plain = levelled(text)
+    named = with_tails(find_authorities(plain, grammar), plain)
+    if american:
+        named = merge(named, find_american(plain))
+    return merge(find_references(text), [replace(each, text=text[each.start : each.end]) for each in named])
 
 
 class _Checking:
@@ -98,8 +103,11 @@ class _Checking:
     def claim(self, cited: Cited) -> Claim:
         """One claim with everything that is said of it."""
         findings = [self._find(each, cited) for each in cited.authorities]
-        others = [self._find(each, cited) for each in cited.others]
-        against = [each for each in (*findings, *others) if each.status in _COMPARED and (each.place or each.others)]
+        against = [
+            found
+            for each in cited.sources
+            if (found := self._find(each, cited)).status in _COMPARED and (found.place or found.others)
+        ]
         places = tuple(dict.fromkeys(place for each in against for place in self._places(each)))
         marks: list[Mark] = []
         quotations = []
@@ -141,7 +149,7 @@ class _Checking:
             if authority.kind == "reference":
                 self._findings[key] = resolve_reference(authority, self._store, self._by_name())
             else:
-                self._findings[key] = look_up(authority, self._registry, self._as_of, sentence=cited.text)
+                self._findings[key] = look_up(authority, self._registry, self._as_of, sentence=_said(cited))
         return self._findings[key]
 
     def _places(self, finding: Finding) -> list[Place]:
@@ -176,6 +184,12 @@ class _Checking:
                     at = self._reader.part(place, start + worth.start, start + worth.end)
                     best = Support(at.start, at.end, worth.verdict, worth.score, worth.why), at
         return best if best is not None else (None, None)
+
+
+def _said(cited: Cited) -> str:
+    """What the sentence says of its authorities, by which an act that was mistaken for another is known."""
+    quoted = [cited.text[start - cited.start : end - cited.start] for start, end in cited.quotations]
+    return " ".join([cited.statement, *quoted]).strip() if cited.asserts else ""
 
 
 _ORDER = {"unknown": 0, "unsupported": 1, "supported": 2, "verbatim": 3}

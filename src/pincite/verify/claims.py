@@ -9,7 +9,7 @@ paragraph of its own, right behind it.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -43,8 +43,9 @@ class Cited:
 
     @property
     def sources(self) -> tuple[Authority, ...]:
-        """Everything that it rests on."""
-        return (*self.authorities, *self.others)
+        """What it rests on. What only a quotation in it names is none of that, unless there is nothing else."""
+        outside = tuple(each for each in self.authorities if not _within(each, self.quotations))
+        return (*outside, *self.others) or self.authorities
 
 
 def split_claims(
@@ -67,6 +68,7 @@ def split_claims(
     plain = _CARET.sub("[0", text)
     spans = _joined(sentence_spans(plain), [(a.start, a.end) for a in authorities], quotations)
     spans = _joined(spans, [(note.start, note.end) for note in notes])
+    spans = [part for span in spans for part in _opened(text, span, authorities)]
     starts = [start for start, _ in spans]
 
     def owner(position: int) -> int:
@@ -95,12 +97,16 @@ def split_claims(
             continue
         noted = [each for mark in numbers[i] for each in by_number.get(mark.number, ())]
         missing = [mark for mark in numbers[i] if by_number and mark.number not in by_number]
-        if not named[i] and not noted and not missing:
-            gap = text[spans[i - 1][1] : start] if i else ""
-            behind = last == i - 1 and bool(found)
-            if behind and _goes_on(text, spans[i - 1], (start, end), gap, bool(quoted[i])):
+        outside = [each for each in named[i] if not _within(each, quoted[i])]
+        gap = text[spans[i - 1][1] : start] if i else ""
+        follows = last == i - 1 and bool(found) and not (outside or noted or missing)
+        follows = follows and _goes_on(text, spans[i - 1], (start, end), gap, bool(quoted[i]))
+        if follows or not (named[i] or noted or missing):
+            if follows:
                 before = found[-1].sources
-                found.append(_cited(text, start, end, (), before, quoted[i], inherited=True))
+                if quoted[i] and found[-1].text.rstrip("*_ ").endswith((":", ":-", "—", "–")):
+                    found[-1] = replace(found[-1], statement="")  # it merely leads to the quotation
+                found.append(_cited(text, start, end, named[i], before, quoted[i], inherited=True))
                 last = i
             else:
                 silent += not _is_heading(text[start:end])
@@ -122,6 +128,10 @@ def split_claims(
         found.append(replace(made, missing=tuple(missing)))
         last = i
     return found, silent
+
+
+def _within(authority: Authority, quotations: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= authority.start and authority.end <= end for start, end in quotations)
 
 
 def _cited(
@@ -163,6 +173,26 @@ def _only_cites(text: str, span: tuple[int, int], named: Sequence[Authority]) ->
         parts.append(text[position : each.start])
         position = each.end
     return bool(named) and only_cites(" ".join([*parts, text[position : span[1]]]))
+
+
+def _opened(text: str, span: tuple[int, int], authorities: Sequence[Authority]) -> list[tuple[int, int]]:
+    """A sentence that opens with a citation in brackets, which belongs to the one before: "“…” (A v. B) It rained."."""
+    start, end = span
+    if text[start] not in "([":
+        return [span]
+    first = bisect_left(authorities, start, key=lambda each: each.start)
+    if first == len(authorities) or authorities[first].start > start + 2:
+        return [span]
+    depth = 0
+    for i in range(start, end):
+        depth += (text[i] in "([") - (text[i] in ")]")
+        if not depth:
+            rest = text[i + 1 : end].lstrip()
+            own = [each for each in authorities[first : first + 20] if each.start <= i]
+            if rest[:1].isupper() and own[-1].end <= i + 1:
+                return [(start, i + 1), (end - len(rest), end)]
+            break
+    return [span]
 
 
 def _is_heading(sentence: str) -> bool:

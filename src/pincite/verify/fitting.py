@@ -9,10 +9,10 @@ __all__ = ["fit"]
 #: Words of every sentence about a provision, which say nothing of what it is about.
 _LEGAL = frozenset(
     content_words(
-        "section sections article articles act code law provision provisions provides provide says under penal criminal "
-        "procedure constitution india indian court accused case offence offences read charge charged convicted conviction "
-        "punishable sub clause person state states sanhita bharatiya nyaya nagarik suraksha ipc crpc bns bnss said shall "
-        "deals deal held right appeal counsel appellant respondent petitioner",
+        "section sections article articles act code law provision provisions provides provide says under penal "
+        "criminal procedure constitution india indian court accused case offence offences read charge charged "
+        "convicted conviction punishable sub clause person state states sanhita bharatiya nyaya nagarik suraksha ipc crpc bns "
+        "bnss said shall deals deal held right appeal counsel appellant respondent petitioner",
     )
 )
 
@@ -24,7 +24,7 @@ def fit(sentence: str, text: str, named: str = "") -> float:
     """
     own = [
         word
-        for word in dict.fromkeys(content_words(sentence.replace(named, " ")))
+        for word in dict.fromkeys(content_words(sentence.replace(named, " ") if named else sentence))
         if word not in _LEGAL and not word[0].isdigit() and len(word) > 2
     ]
     if not own:

@@ -176,7 +176,8 @@ class ReportReader:
     @cached_property
     def _anywhere(self) -> re.Pattern[str]:
         # Those that begin with their year and the others are told apart by one look ahead: a text is mostly neither.
-        with_year, others = [], []
+        with_year: list[str] = []
+        others: list[str] = []
         for (_, pattern, _), first in zip(self._alternatives, map(self._first, self._sources), strict=True):
             (with_year if first == "year" else others).append(pattern)
         parts = []
@@ -220,9 +221,8 @@ class ReportReader:
     @cached_property
     def _courts_pattern(self) -> str:
         names = {each for key, others in self.courts.items() for each in (key, *others)}
-        patterns = []
-        for name in sorted(names, key=lambda each: (-len(each), each)):
-            patterns.append(r"\s?".join(self._court_word(word) for word in name.split()))
+        longest_first = sorted(names, key=lambda each: (-len(each), each))
+        patterns = [r"\s?".join(self._court_word(word) for word in name.split()) for name in longest_first]
         return "|".join(patterns) or r"[A-Z]\w+"
 
     @staticmethod

@@ -63,8 +63,10 @@ def case_of(document: Document, grammar: Grammar) -> CaseText | None:
 
 def _parties(title: str, grammar: Grammar) -> tuple[str, str] | None:
     either = "|".join(map(re.escape, grammar.versus))
-    match = re.fullmatch(
-        rf"\s*(.{{2,}}?)\s+(?!V\s)(?i:{either})\b\.?\s+(.{{2,}}?)\s*", " ".join(title.lstrip("# ").split())
+    plain = " ".join(title.lstrip("# ").split())
+    # "T. V. Rao v State": a capital V is an initial where a small one stands as well, and never without a full stop.
+    match = re.fullmatch(rf"(.+?)\s+(?!V\b)(?i:{either})\b\.?\s+(.+)", plain) or re.fullmatch(
+        rf"(.+?)\s+(?!V\s)(?i:{either})\b\.?\s+(.+)", plain
     )
     if match and len(title) < 600:
         return match.group(1), match.group(2)

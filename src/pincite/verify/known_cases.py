@@ -6,15 +6,18 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 from pincite.verify.forms import report_year
 from pincite.verify.names import common_weights, party_score, skeleton
 from pincite.verify.records import Place
 
-__all__ = ["SAME_NAME", "Case", "CitedName", "KnownCases", "Tie", "name_score"]
+__all__ = ["LIKE_NAME", "SAME_NAME", "Case", "CitedName", "KnownCases", "Tie", "name_score"]
 
 #: Two names whose parties are this much alike are of one case. Measured: see docs/guides/verify.md.
-SAME_NAME = 0.62
+SAME_NAME = 0.7
+#: So much is enough where a report says the same.
+LIKE_NAME = 0.5
 #: Of the words of a name so many, the rarest, are looked up.
 _ASKED = 4
 
@@ -144,4 +147,7 @@ class KnownCases:
 
 
 def _keys(words: Words) -> set[str]:
-    return {skeleton(word) for party in words for word in party if len(word) > 1}
+    single = {skeleton(word) for party in words for word in party if len(word) > 1}
+    # "Uma Devi" is found by "Umadevi".
+    pairs = {skeleton("".join(pair)) for party in words for pair in pairwise(party)}
+    return single | pairs

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pincite.verify.fitting import fit
 from pincite.verify.forms import report_year
-from pincite.verify.known_cases import SAME_NAME, Case, Tie, name_score
+from pincite.verify.known_cases import LIKE_NAME, SAME_NAME, Case, Tie, name_score
 from pincite.verify.records import Authority, Finding, Place
 from pincite.verify.registry import Act, Provision, Registry
 from pincite.verify.statutes import number_key
@@ -43,8 +43,12 @@ def _case(authority: Authority, registry: Registry) -> Finding:
     words = tuple(registry.grammar.parties.words(party) if party else () for party in authority.parties)
     named = (words[0], words[1])
     near = registry.cases.like(named, _NEAR)
-    same = [(score, case) for score, case in near if score >= SAME_NAME]
     owners = [case for report in authority.reports for case in registry.cases.owners(report)]
+    same = [
+        (score, case)
+        for score, case in near
+        if score >= SAME_NAME or (score >= LIKE_NAME and _reported(authority, registry, case))
+    ]
     if not same:
         return _no_such_name(authority, registry, named, near, owners)
     fits = [(score, case) for score, case in same if _year_fits(authority, case)]
@@ -54,7 +58,7 @@ def _case(authority: Authority, registry: Registry) -> Finding:
     alike = [case for score, case in fits if score >= best - 0.05]
     if len(alike) > 1:
         owned = [case for case in alike if case in owners]
-        known = owned or [case for case in alike if set(registry.cases.reports_of(case)) & set(authority.reports)]
+        known = owned or [case for case in alike if _reported(authority, registry, case)]
         alike = known or alike
     if len(alike) > 1 and authority.year is None:
         return Finding(
@@ -69,7 +73,16 @@ def _case(authority: Authority, registry: Registry) -> Finding:
     if wrong := _wrong_report(authority, registry, case, named):
         return wrong
     others = tuple(other.place for other in alike[1:])
-    return Finding(authority, "found", _how_known(authority, registry, case), case.name, case.place, others)
+    notes = [_how_known(authority, registry, case)]
+    if best < 0.9 and not authority.short:
+        notes.insert(0, f"there it is called {_v(case.parties)}")
+    return Finding(authority, "found", "; ".join(filter(None, notes)), case.name, case.place, others)
+
+
+def _reported(authority: Authority, registry: Registry, case: Case) -> bool:
+    """Whether one of the reports given is known to be of the case."""
+    known = {*case.reports, *registry.cases.reports_of(case)} if authority.reports else set()
+    return not known.isdisjoint(authority.reports)
 
 
 def _year_fits(authority: Authority, case: Case) -> bool:
@@ -114,7 +127,7 @@ def _wrong_report(
                 return Finding(
                     authority,
                     "wrong-name",
-                    f"{report} is {_v(other.name.parties)}, as {_documents(_told(ties))} of this corpus cite it",
+                    f"{report} is {_v(other.name.parties)}, as {_documents(_told(ties))} it",
                     case.name,
                     case.place,
                 )
@@ -157,16 +170,16 @@ def _no_such_name(
         agreeing = [tie for tie in ties if name_score(tie.name.words, named, weights) >= _NEAR]
         cited = max(cited, _told(agreeing))
         if ties and not agreeing and _told(ties) >= _EVIDENCE:
-            case = _document_of(ties, registry, report)
+            there: Case | None = _document_of(ties, registry, report)
             return Finding(
                 authority,
                 "wrong-name",
-                f"{report} is {_v(ties[0].name.parties)}, as {_documents(_told(ties))} of this corpus cite it",
-                case.name if case else "",
-                case.place if case else None,
+                f"{report} is {_v(ties[0].name.parties)}, as {_documents(_told(ties))} it",
+                there.name if there else "",
+                there.place if there else None,
             )
     if cited:
-        note = f"its text is not in this corpus; {_documents(cited)} of it cite it so"
+        note = f"its text is not in this corpus; {_documents(cited)} it so"
     elif near:
         note = f"not in this corpus; the nearest names are {_list([case.name for _, case in near[:3]])}"
     else:
@@ -177,17 +190,18 @@ def _no_such_name(
 def _by_report(authority: Authority, registry: Registry) -> Finding:
     """Of a case that is named by its reports alone."""
     for report in authority.reports:
-        for case in registry.cases.owners(report):
-            return Finding(authority, "found", "", case.name, case.place)
+        for owner in registry.cases.owners(report):
+            return Finding(authority, "found", "", owner.name, owner.place)
     for report in authority.reports:
         ties = registry.cases.tied(report)
         if not ties:
             continue
-        if case := _document_of(ties, registry, report):
-            note = f"{_documents(_told(ties))} of this corpus cite {case.name} so"
+        case = _document_of(ties, registry, report)
+        if case is not None:
+            note = f"{_documents(_told(ties))} {case.name} so"
             return Finding(authority, "found", note, case.name, case.place)
         names = _list(list(dict.fromkeys(_v(tie.name.parties) for tie in ties)))
-        note = f"its text is not in this corpus; {_documents(_told(ties))} of it cite {names} so"
+        note = f"its text is not in this corpus; {_documents(_told(ties))} {names} so"
         return Finding(authority, "not-found", note)
     return Finding(authority, "not-found", "not in this corpus, and cited nowhere in it")
 
@@ -215,7 +229,7 @@ def _v(parties: tuple[str, str]) -> str:
 
 
 def _documents(count: int) -> str:
-    return "1 document" if count == 1 else f"{count} documents"
+    return "1 document of this corpus cites" if count == 1 else f"{count} documents of this corpus cite"
 
 
 def _list(names: Sequence[str], most: int = 3) -> str:
@@ -303,9 +317,7 @@ def _instead(act: Act, registry: Registry) -> str:
     return f"; replaced{since} by the {after}{there}"
 
 
-def _no_such_provision(
-    authority: Authority, registry: Registry, act: Act, as_of: str | None, sentence: str
-) -> Finding:
+def _no_such_provision(authority: Authority, registry: Registry, act: Act, as_of: str | None, sentence: str) -> Finding:
     numbers = sorted((number for unit, number in act.provisions if unit == authority.unit), key=number_key)
     extent = f" ({numbers[0]} to {numbers[-1]})" if numbers else ""
     note = f"the {act.name} has no {authority.unit} {authority.provision}{extent}"
@@ -363,11 +375,14 @@ def _of_no_act(authority: Authority, registry: Registry, as_of: str | None, sent
     found = [each for each in _elsewhere(authority, registry, None, as_of) if each.unit == authority.unit]
     if not found:
         return Finding(
-            authority, "not-found", f"no act is named, and none in this corpus has {authority.unit} {authority.provision}"
+            authority,
+            "not-found",
+            f"no act is named, and none in this corpus has {authority.unit} {authority.provision}",
         )
     if len(found) > 1 and sentence:
         scored = sorted(
-            ((fit(sentence, registry.texts(each.place), authority.text), i) for i, each in enumerate(found)), reverse=True
+            ((fit(sentence, registry.texts(each.place), authority.text), i) for i, each in enumerate(found)),
+            reverse=True,
         )
         if scored[0][0] >= 0.4 and scored[0][0] >= scored[1][0] + 0.25:
             found = [found[scored[0][1]]]
@@ -376,7 +391,9 @@ def _of_no_act(authority: Authority, registry: Registry, as_of: str | None, sent
     if len(found) == 1:
         act = registry.acts[first.act]
         finding = _in_force(authority, registry, act, act.provisions[first.unit, first.number], as_of)
-        return replace(finding, note="; ".join(each for each in ("no act is named; taken for this", finding.note) if each))
+        return replace(
+            finding, note="; ".join(each for each in ("no act is named; taken for this", finding.note) if each)
+        )
     names = [registry.acts[each.act].name for each in found]
     return Finding(
         authority,

@@ -19,7 +19,9 @@ __all__ = ["PartyWords", "alike", "common_weights", "party_score", "skeleton"]
 _WORD = re.compile(r"[^\W_]+(?:['’/][^\W_]+)*|@")
 _MESSRS = re.compile(r"\bM\s?/\s?[sS]\b\.?")
 #: Of two words of four letters or more, the least share of letters in common that makes them one.
-_SPELLED_ALIKE = 0.8
+_SPELLED_ALIKE = 0.86
+#: The same of two words with the same consonants.
+_SOUNDING_ALIKE = 0.72
 
 
 @dataclass(frozen=True)
@@ -79,16 +81,22 @@ class PartyWords:
 
 
 @lru_cache(maxsize=65_536)
+def _as_said(word: str) -> str:
+    """A word with the letters and pairs of letters that write one sound made one."""
+    text = word.replace("ksh", "x").replace("ks", "x").replace("ph", "f").replace("w", "v").replace("z", "j")
+    text = text.replace("ck", "k").replace("q", "k").replace("sh", "s").replace("ee", "i").replace("oo", "u")
+    text = re.sub(r"(?<=[bcdgjkpt])h", "", text)
+    return text if text.startswith("ch") else text.replace("c", "k")
+
+
+@lru_cache(maxsize=65_536)
 def skeleton(word: str) -> str:
     """What is left of a word where spellings of a name agree: its first letter and its consonants.
 
     >>> skeleton("mohammad") == skeleton("mohammed"), skeleton("laxmi") == skeleton("lakshmi")
     (True, True)
     """
-    text = word.replace("ksh", "x").replace("ks", "x").replace("ph", "f").replace("w", "v").replace("z", "j")
-    text = text.replace("ck", "k").replace("q", "k").replace("sh", "s").replace("ee", "i").replace("oo", "u")
-    text = re.sub(r"(?<=[bcdgjkpt])h", "", text)
-    text = text.replace("c", "k") if not text.startswith("ch") else text
+    text = _as_said(word)
     first, rest = text[:1], re.sub(r"[aeiouyh]", "", text[1:])
     return re.sub(r"(.)\1+", r"\1", first + rest)
 
@@ -102,10 +110,14 @@ def alike(first: str, second: str) -> float:
         return 0.7 if first[0] == second[0] else 0.0
     if first.isdigit() or second.isdigit() or min(len(first), len(second)) < 4:
         return 0.85 if min(len(first), len(second)) == 3 and skeleton(first) == skeleton(second) else 0.0
-    ratio = SequenceMatcher(None, first, second, autojunk=False).ratio()
-    if ratio >= _SPELLED_ALIKE and first[0] == second[0] and (skeleton(first) == skeleton(second) or ratio >= 0.86):
-        return max(ratio, 0.85)
-    return 0.85 if len(skeleton(first)) >= 3 and skeleton(first) == skeleton(second) else 0.0
+    if first[0] != second[0]:
+        return 0.0
+    ratio = max(
+        SequenceMatcher(None, one, other, autojunk=False).ratio()
+        for one, other in {(first, second), (_as_said(first), _as_said(second))}
+    )
+    alike_said = skeleton(first) == skeleton(second) and len(skeleton(first)) >= 2
+    return max(ratio, 0.85) if ratio >= (_SOUNDING_ALIKE if alike_said else _SPELLED_ALIKE) else 0.0
 
 
 def party_score(cited: Sequence[str], known: Sequence[str], weights: Mapping[str, float]) -> float:
@@ -186,6 +198,8 @@ def common_weights(names: Iterable[Sequence[str]]) -> dict[str, float]:
             counts[word] = counts.get(word, 0) + 1
     most = log(1 + len(sets))
     return {
-        word: (0.3 if len(word) == 1 or word.isdigit() else max(0.1, log((1 + len(sets)) / count) / most if most else 1.0))
+        word: (
+            0.3 if len(word) == 1 or word.isdigit() else max(0.1, log((1 + len(sets)) / count) / most if most else 1.0)
+        )
         for word, count in counts.items()
     }

@@ -130,7 +130,7 @@ def _marked(text: str, start: int, end: int, here: Sequence[Mark], numbered: dic
         parts += [f'<mark class="{kind(mark.status)}" title="{_text(SAID[mark.status])}">' for mark in active[keep:]]
         opened = active
         parts.append(_text(text[left:right]))
-    parts += [_close(mark, numbered, ended=mark.end <= end) for mark in reversed(opened)]
+    parts += [_close(mark, numbered, ended=not text[end : mark.end].strip()) for mark in reversed(opened)]
     return "".join(parts)
 
 

@@ -71,7 +71,7 @@ def find_provisions(text: str, grammar: Grammar) -> list[Authority]:
         if match.start() < last:
             continue
         unit = _unit(match.group("word"), grammar)
-        items, end = _items(text, match, unit, grammar)
+        items, end = _items(text, match, unit)
         if not items:
             continue
         act, end = _act_after(text, end, acts, grammar)
@@ -126,7 +126,7 @@ def _unit(word: str, grammar: Grammar) -> Unit:
     raise AssertionError(f"no unit has the word {word!r}")
 
 
-def _items(text: str, match: re.Match[str], unit: Unit, grammar: Grammar) -> tuple[list[_Item], int]:
+def _items(text: str, match: re.Match[str], unit: Unit) -> tuple[list[_Item], int]:
     """The numbers after the word of a unit, and where the last ends."""
     item = re.compile(_ITEM if not unit.roman else rf"(?P<number>{_ROMAN}\b|{_NUMBER})(?P<below>{_BELOW})")
     first = item.match(text, match.end())
@@ -212,7 +212,7 @@ def _act_before(text: str, start: int, acts: Sequence[ActNamed]) -> tuple[str, i
     if code := _US_CODE.search(text, max(0, start - 20), start):
         return f"{code.group(1)} U.S.C.", code.start()
     last = next((each for each in reversed(acts) if each.end <= start), None)
-    if last is None or not re.fullmatch(r",?\s?", text[last.end : start]) or last.kind and last.kind in last.act:
+    if last is None or not re.fullmatch(r",?\s?", text[last.end : start]) or (last.kind and last.kind in last.act):
         return None
     return last.act, last.start
 
@@ -265,7 +265,10 @@ def _unnamed(text: str, item: _Item, unit: Unit, acts: Sequence[ActNamed], gramm
     if unit.act:
         return unit.act
     paragraph = text.rfind("\n\n", 0, item.start) + 1
-    fits = lambda act: act not in grammar.acts or grammar.acts[act].unit == unit.key  # noqa: E731
-    before = [each for each in acts if each.end <= item.start and fits(each.act)]
+    before = [
+        each
+        for each in acts
+        if each.end <= item.start and (each.act not in grammar.acts or grammar.acts[each.act].unit == unit.key)
+    ]
     near = {each.act for each in before if each.start >= paragraph} or {each.act for each in before}
     return near.pop() if len(near) == 1 else ""

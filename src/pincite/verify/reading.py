@@ -54,6 +54,12 @@ def without_amendments(text: str) -> str:
     return "".join(out)
 
 
+#: "302. Punishment for murder.—", and in Markdown a heading.
+_NOTE = re.compile(
+    r"\s*(?:#[^\n]*\n|\d{1,3}[A-Z]{0,2}\.\s[^—–\n]{0,200}(?:\n[^—–\n]{0,200})?[.:]?\s?[—–]+|SECTION \S+\n)", re.I
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     text: str
@@ -107,7 +113,11 @@ class Reader:
         statement, weighed by how rare they are there; each with the sentences around it.
         """
         if place.end - place.start <= _WHOLE:
-            return [(place.start, place.end)] if self.quote(place).strip() else []
+            whole = self.quote(place)
+            # The marginal note of a section is no part of what it says, and may be all of what is said of it.
+            note = _NOTE.match(whole)
+            spans = [(place.start + note.end(), place.end)] if note else []
+            return [*spans, (place.start, place.end)] if whole.strip() else []
         read = self._sentences(place)
         first = bisect_left(read.spans, (place.start, 0))
         last = bisect_right(read.spans, (place.end, 0))

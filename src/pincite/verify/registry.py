@@ -75,8 +75,8 @@ class Registry:
     @property
     def summary(self) -> str:
         """In words: ``2914 cases, 5 acts with 2103 provisions``."""
-        count = sum(len(act.provisions) for act in self.acts.values())
-        return f"{_count(len(self.cases.cases), 'case')}, {_count(len(self.acts), 'act')} with {_count(count, 'provision')}"
+        provisions = _count(sum(len(act.provisions) for act in self.acts.values()), "provision")
+        return f"{_count(len(self.cases.cases), 'case')}, {_count(len(self.acts), 'act')} with {provisions}"
 
     def act(self, name: str) -> Act | None:
         """The act with this key or this name, whatever its year is said to be."""
@@ -124,9 +124,7 @@ def build_registry(
             if found := case_of(document, grammar):
                 words = tuple(grammar.parties.words(party) if party else () for party in found.parties)
                 place = _place(document, stored, 0, len(document.text))
-                cases.append(
-                    Case(place, found.parties, (words[0], words[1]), found.decided, found.reports)
-                )
+                cases.append(Case(place, found.parties, (words[0], words[1]), found.decided, found.reports))
             _note_cited(document, grammar, cited, spelled)
             break
         if progress is not None:
@@ -135,9 +133,7 @@ def build_registry(
         Tie(report, CitedName(spelled[first, second], (first, second)), count)
         for (report, first, second), count in sorted(cited.items())
     ]
-    acts = {
-        key: Act(key, names[key], _by_number(found)) for key, found in sorted(provisions.items()) if found
-    }
+    acts = {key: Act(key, names[key], _by_number(found)) for key, found in sorted(provisions.items()) if found}
 
     def text_at(place: Place) -> str:
         document = store.get_document(place.document_id, place.version)

@@ -65,11 +65,25 @@ _SIGNALS = (
     r"supra|ibid|e\.?g|and|or|with|read|r/w|in|under|of|as\s+per|per|by|at|the|to|from|case|cases|decision|judgment|"
     r"followed|affirmed|approved|paras?|paragraphs?|pages?|pp?|p)"
 )
+#: "as held by the Apex Court in": what stands before a citation that is said to hold it.
+_AS_HELD = re.compile(
+    rf"\bas\s+(?:(?:was|has\s+been|is)\s+)?(?:{_SAID}|{_SAYS})\s*(?:by\s+{_COURT})?\s*(?:in|by|under)?\W*\Z",
+    re.IGNORECASE,
+)
+_COURT_ALONE = re.compile(rf"\A\W*{_COURT}\W*\Z", re.IGNORECASE)
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH},?\s+|{_MONTH}\s+\d{{1,2}},?\s+|\d{{1,2}}[./-]\d{{1,2}}[./-])?"
+#: The date behind a citation belongs to it: ", decided on 4 April 1989", "(1989)".
+_DATED = re.compile(
+    rf"\A[*_]*[\s,]*[(\[]?\s*(?:(?:judge?ment|order|decision)?\s*(?:decided|dated|dt\.?|d/-|delivered|pronounced)\s*(?:on)?\s*)?"
+    rf"{_DAY}(?:1[6-9]|20)\d\d\b\s*[)\]]?",
+    re.IGNORECASE,
+)
 _ONLY_SIGNALS = re.compile(rf"(?:[\W\d_]|\b{_SIGNALS}\b)*", re.IGNORECASE)
 _BEFORE = re.compile(
     r"(?:\b(?:in\s+terms\s+of|within\s+the\s+meaning\s+of|by\s+virtue\s+of|in\s+the\s+(?:case|matter|decision|judgment)"
     r"\s+of|(?:the\s+)?(?:decision|judgment|ruling|case)s?\s+(?:in|of|reported\s+in)|pursuant\s+to|according\s+to|"
-    r"as\s+per|as\s+held\s+(?:by\s+\S+\s+\S+\s+\S+\s+)?in|relying\s+(?:up)?on|reliance\s+on|following|under|u/s|vide|"
+    r"as\s+per|reported\s+(?:in|as|at)|relying\s+(?:up)?on|reliance\s+on|following|under|u/s|vide|"
     r"see(?:\s+also)?|in|per|by|of|cf)\.?\s*|[(\[,;:]\s*)+\Z",
     re.IGNORECASE,
 )
@@ -80,9 +94,6 @@ _RELIANCE = re.compile(
     re.IGNORECASE,
 )
 _PARENTHESIS = re.compile(r"[(\[]\s*(?:" + _SIGNALS + r"|[\s,;.:/&\d-])*[)\]]", re.IGNORECASE)
-_RULE = re.compile(
-    r"\b(?:may|shall|must|can|cannot|is to be|are to be|is required|is entitled|no person)\b", re.IGNORECASE
-)
 _OPENING = re.compile(
     r"\A\W*(?:under|by virtue of|in terms of|as per|according to|by|in view of|pursuant to)\b", re.IGNORECASE
 )
@@ -91,9 +102,9 @@ _PASSIVE = re.compile(rf"\bas\s+(?:was\s+|has\s+been\s+)?(?:{_SAID})\b", re.IGNO
 #: What befell the parties, and what they argue: facts of the matter.
 _FACTS = re.compile(
     r"\b(?:appellants?|accused|petitioners?|respondents?|prosecution|complainants?|plaintiffs?|defendants?|counsel|"
-    r"fir|charge[- ]?sheet|trial court|sessions judge|investigating officer|applicants?|state|we|case)\b"
-    r"(?:\s+\S+){0,5}?\s+(?:was|were|is|are|has been|have been|had been|stands?|came to be|argued?s?|submit(?:s|ted)?|"
-    r"contend(?:s|ed)?|relie[sd]|rely|filed|moved|prefer(?:s|red)|urge[sd]?|places?|placed|seeks?|prays?|faces?)\b",
+    r"fir|charge[- ]?sheet|trial court|sessions judge|investigating officer|applicants?|we)\b"
+    r"(?:\s+\S+){0,5}?\s+(?:was|were|has been|have been|had been|stands?|came to be|argue[sd]?|submit(?:s|ted)?|"
+    r"contend(?:s|ed)?|relie[sd]|rely|filed|moved|prefer(?:s|red)|urge[sd]?|placed|seeks?|prays?|faces?)\b",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -103,6 +114,7 @@ _GOES_ON = re.compile(
 )
 _MARK = re.compile(r"\[\^?\d{1,3}\]")
 _ITEM = re.compile(r"\A\s*(?:[-*•>]+|\(?\d{1,3}[.)]|\([a-z]{1,3}\)|#{1,6})\s+(?=\S)")
+_FRAMING = 5  #: words around a long quotation that merely lead to it: "the material part … is in these terms"
 _LONG_QUOTE = 6  #: words from which on a quotation stands for itself
 
 
@@ -144,7 +156,7 @@ def asserts(text: str, named: Sequence[tuple[int, int]], quoted: Sequence[tuple[
         return False
     if _REPORTS.search(bare):
         return True
-    if named and _OPENING.match(text) and len(text[: named[0][0]].split()) <= 4 and _RULE.search(bare):
+    if named and _OPENING.match(text) and len(text[: named[0][0]].split()) <= 4:
         return True
     # "Murder is punished with death (s. 302 IPC)."
     last = text[named[-1][0] - 1 : named[-1][0]] if named and named[-1][0] else ""
@@ -170,13 +182,18 @@ def statement_of(text: str, named: Sequence[tuple[int, int]], quoted: Sequence[t
             position = max(position, end)
             continue
         before = text[position:start]
-        if (start, end) in named:
+        is_named = (start, end) in named
+        if is_named:
             # What leads to a citation goes with it, but a bracket that opens before it stays to be closed.
+            before = _AS_HELD.sub(" ", before.rstrip("*_"))
             before = _BEFORE.sub(lambda found: "(" if "(" in found.group() else " ", before)
+            before = " " if _COURT_ALONE.match(before) else before
         parts.append(before)
+        if is_named and (dated := _DATED.match(text[end : end + 80])):
+            end += dated.end()
         following = text[end:]
         position = end
-        if (start, end) in named and (verb := _VERB_FIRST.match(following)) and not _TELLING.search(verb.group()):
+        if is_named and (verb := _VERB_FIRST.match(following)) and not _TELLING.search(verb.group()):
             position += verb.end()
     parts.append(text[position:])
     rest = " ".join(parts)
@@ -187,10 +204,11 @@ def statement_of(text: str, named: Sequence[tuple[int, int]], quoted: Sequence[t
     rest = _ITEM.sub("", rest)
     rest = re.sub(r"[(\[]\s*(?=[.,;]|\Z)|\(\s*\)|\[\s*\]", " ", rest)
     rest = re.sub(r"[\"“”«»„]\s*[\"“”«»„]", " ", rest)
-    rest = re.sub(r"\A[\s,;:.()\]\-–—]*(?:(?:that|and|also|where|which|has|the\s+effect\s+that)\b[\s,:]*)*", "", rest)
+    rest = re.sub(r"\A[\s,;:.()\]\-–—]*(?:(?:that|and|also|the\s+effect\s+that)\b[\s,:]*)*", "", rest)
     rest = re.sub(r"\s+([.,;:)])", r"\1", " ".join(rest.split()))
     rest = re.sub(r"(?:\s*[.;,:])*(\.)(?:\s*[.;,:])*\Z", r"\1", rest).strip(" ,;:-–—(")
-    return rest if has_content(rest) and len(content_words(rest)) >= 2 else ""
+    least = _FRAMING + 1 if len(cut) > len(named) else 2
+    return rest if has_content(rest) and len(content_words(rest)) >= least else ""
 
 
 def _without(text: str, spans: Sequence[tuple[int, int]], filler: str) -> str:

@@ -20,7 +20,9 @@ _HEADING = re.compile(
     r"(?P<number>\d{1,4}\s?-?\s?[A-Z]{0,3}(?![A-Za-z])|(?<=order )[IVXLC]+\b)[.:)\s—–-]*(?P<title>.*)",
     re.IGNORECASE | re.DOTALL,
 )
-_LINE = re.compile(r"^[ \t]*(?:\d?\[)?(?P<number>\d{1,3}[A-Z]{0,2})\.[ \t]+(?=[\"“\[A-Z(])(?P<title>[^\n]{3,160})", re.MULTILINE)
+_LINE = re.compile(
+    r"^[ \t]*(?:\d?\[)?(?P<number>\d{1,3}[A-Z]{0,2})\.[ \t]+(?=[\"“\[A-Z(])(?P<title>[^\n]{3,160})", re.MULTILINE
+)
 _CALLED = re.compile(r"may be (?:called|cited as)\s+the\s+(?P<name>[A-Z][^.;\n]{4,90}?)(?:,?\s*\d{4})?[.;]")
 #: What a provision that is no longer there says instead: "[Heading.] Rep. by …", "[Article 31 omitted by …]".
 _REPEALED = re.compile(
@@ -65,7 +67,7 @@ def number_key(number: str) -> tuple[int, str]:
 
 
 def act_of(document: Document, grammar: Grammar) -> str:
-    """The key of the act that a document is, or is a part of; its title where the grammar has none; empty for no act."""
+    """The key of the act that a document is, or is a part of; its title where the grammar has none; empty: no act."""
     metadata = document.metadata
     if said := str(metadata.get("act", "")):
         return said if said in grammar.acts else _by_name(said, grammar) or said
@@ -204,9 +206,7 @@ def _labelled(found: Sequence[ProvisionText], document: Document) -> list[Provis
     if len(found) < 20 or right < 0.95 * len(found) or len(set(numbers)) == len(numbers):
         return list(found)
     return [
-        replace(each, number=str(i), note=f"labelled {each.number} in {document.title}")
-        if number == i - 1
-        else each
+        replace(each, number=str(i), note=f"labelled {each.number} in {document.title}") if number == i - 1 else each
         for i, (each, number) in enumerate(zip(found, numbers, strict=True), start=1)
     ]
 

@@ -52,7 +52,7 @@ def to_docx(brief: Brief, original: bytes | None = None) -> tuple[bytes, tuple[M
     else:
         document = _open(original)
         paragraphs = [p for p in document.element.body.iter(f"{_W}p") if not _inside(p, "txbxContent")]
-    placed = _Placing(document, brief.text, paragraphs)
+    placed = _Placing(document, _UNSAFE.sub("\ufffd", brief.text), paragraphs)
     left = [mark for mark in found if not placed.comment(mark, _told(mark))]
     _first(document, paragraphs, _opening(brief, found, left))
     buffer = io.BytesIO()

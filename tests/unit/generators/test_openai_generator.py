@@ -16,7 +16,8 @@ from generator_helpers import Reply, ScriptedServer
 
 from pincite.errors import BackendError, ConfigError, InputError
 from pincite.generators.openai import OpenAIGenerator, server_sent_events
-from pincite.types import Generation, Prompt, Token
+from pincite.protocols import ChatModel
+from pincite.types import Generation, Message, Prompt, Token
 
 KEY = "sk-secret-123456"
 
@@ -290,6 +291,21 @@ def test_rejected_parameters_are_left_out(
     assert gone in server.requests[0]
     assert gone not in server.requests[1]
     assert added is None or server.requests[1][added] == generator.max_tokens
+
+
+def test_any_messages_are_completed_whole_and_no_longer_than_wanted(
+    server: ScriptedServer, generator: OpenAIGenerator
+) -> None:
+    assert isinstance(generator, ChatModel)
+    messages = [Message("system", "Be brief."), Message("user", "Hello?")]
+    for wanted, sent in ((7, 7), (10**6, generator.max_tokens), (None, generator.max_tokens)):
+        server.replies = [Reply(body=GOOD)]
+        assert generator.complete(messages, max_tokens=wanted).text == "Hello world"
+        assert server.requests[-1]["max_tokens"] == sent
+        assert [each["content"] for each in server.requests[-1]["messages"]] == ["Be brief.", "Hello?"]
+    server.replies = [Reply(401, [b"{}"])]
+    with pytest.raises(BackendError):
+        generator.complete(messages)
 
 
 def test_the_key_is_shown_nowhere(

@@ -170,7 +170,20 @@ def test_only_signals_are_only_a_citation() -> None:
 
 PIECES = st.lists(
     st.sampled_from(
-        ["{A v. B}", "{s. 302 IPC}", " “bail is the rule” ", ". ", "\n\n", "[1]", "\n[1] ", " held that ", "word ", "(", ")", ":"]
+        [
+            "{A v. B}",
+            "{s. 302 IPC}",
+            " “bail is the rule” ",
+            ". ",
+            "\n\n",
+            "[1]",
+            "\n[1] ",
+            " held that ",
+            "word ",
+            "(",
+            ")",
+            ":",
+        ]
     ),
     max_size=25,
 ).map("".join)

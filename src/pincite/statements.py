@@ -1,0 +1,148 @@
+"""The sentences of an answer, each with the passages that its ``[n]`` markers name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pincite.markers import CodeReader
+from pincite.quotation_marks import find_quotations
+from pincite.sentences import sentence_spans
+
+__all__ = ["MARKER", "Statement", "marked", "statements"]
+
+MARKER = re.compile(r"\[(\d{1,3})\]")
+#: "The landlord[1]." names a source; what looks like the name of a variable does not.
+_SUBSCRIPTED = re.compile(
+    r"(?:(?<!\w)[a-zA-Z]|\w*(?:_|[a-z][A-Z])\w*"
+    r"|\b(?:arr|arrays?|lists?|tuples?|vectors?|matrix|argv|args|items|values|keys|rows|cols|data|buf|buffer))"
+    r"(?:\[\d+\])*\Z"
+)
+_ITEM = re.compile(r"\A(?:[-*•]|\d{1,3}[.)])\s+(?=\S)")
+_BLOCK_QUOTE = re.compile(r"^[ ]{0,3}>[ >]*", re.MULTILINE)
+_CONNECTIVE = re.compile(r"\A[\s,;]*(?:(?:and|but|while|whereas|or)\s+)?")
+
+
+def marked(text: str) -> list[re.Match[str]]:
+    """The markers of a text; what is in code and the subscript of something like ``array[2]`` is none."""
+    code = CodeReader()
+    coded = [code.is_code(character) for character in text]
+    return [
+        match
+        for match in MARKER.finditer(text)
+        if not coded[match.start()] and not _SUBSCRIPTED.search(text, max(0, match.start() - 40), match.start())
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of an answer and the passages it names, as indices; none where it names none."""
+
+    start: int
+    end: int
+    text: str  #: without its markers and without the number or dot of a list
+    named: tuple[int, ...]
+    markers: tuple[tuple[int, int], ...] = ()  #: where they stand in the answer
+    parts: tuple[Statement, ...] = ()  #: what stands before each of its markers, where these stand apart
+
+
+def statements(text: str) -> list[Statement]:
+    """The sentences of an answer with the ``[n]`` markers that stand in them or right after them.
+
+    A marker that begins a line belongs to what follows on the line. Markers in code are none. Sentences within one pair
+    of quotation marks are one statement; of a block quote each has all its markers.
+
+    >>> [(s.text, s.named) for s in statements("Two terms [2]. Or ten years. [1][3]")]
+    [('Two terms.', (1,)), ('Or ten years.', (0, 2))]
+    """
+    found = marked(text)
+    masked = text
+    for match in found:
+        masked = masked[: match.start()] + " " * len(match.group()) + masked[match.end() :]
+    quoted = find_quotations(text)
+    blocks = [span for span in quoted if _BLOCK_QUOTE.match(text, text.rfind("\n", 0, span[0]) + 1)]
+    spans = _joined(sentence_spans(masked), [span for span in quoted if span not in blocks])
+    markers: list[list[re.Match[str]]] = [[] for _ in spans]
+    for match in found:
+        before = sum(start < match.start() for start, _ in spans)
+        owner = before - 1
+        if before == 0 or (match.start() >= spans[owner][1] and _leads(masked, match)):
+            owner += 1
+        if owner < len(spans):
+            markers[owner].append(match)
+    named = [_numbers(each) for each in markers]
+    for first, last in blocks:
+        inside = [i for i, (start, end) in enumerate(spans) if start < last and end > first]
+        together = tuple(dict.fromkeys(number for i in inside for number in named[i]))
+        for i in inside:
+            named[i] = together
+    return [
+        Statement(
+            start,
+            end,
+            _without_markers(text, start, end, found),
+            names,
+            tuple(match.span() for match in own),
+            _parts(text, start, end, own),
+        )
+        for (start, end), names, own in zip(spans, named, markers, strict=True)
+    ]
+
+
+def _numbers(markers: Sequence[re.Match[str]]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(int(match.group(1)) - 1 for match in markers))
+
+
+def _joined(spans: list[tuple[int, int]], quoted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Sentences, those that one pair of quotation marks holds together made one."""
+    joined: list[tuple[int, int]] = []
+    for start, end in spans:
+        if joined and any(first < joined[-1][1] and start < last for first, last in quoted):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _parts(text: str, start: int, end: int, markers: Sequence[re.Match[str]]) -> tuple[Statement, ...]:
+    """What stands before each group of markers of a sentence; none where there is but one group."""
+    groups: list[list[re.Match[str]]] = []
+    for match in markers:
+        if groups and not any(map(str.isalnum, text[groups[-1][-1].end() : match.start()])):
+            groups[-1].append(match)
+        else:
+            groups.append([match])
+    if len(groups) < 2:
+        return ()
+    begins = [start, *(group[-1].end() for group in groups[:-1])]
+    # Words after the last markers go with those before.
+    ends = [*(group[0].start() for group in groups[:-1]), max(end, groups[-1][0].start())]
+    parts = []
+    for first, last, group in zip(begins, ends, groups, strict=True):
+        piece = text[first : min(last, end)]
+        lead = len(piece) - len(_CONNECTIVE.sub("", piece, count=1))
+        first, last = first + lead, min(last, end)
+        while last > first and text[last - 1].isspace():
+            last -= 1
+        parts.append(Statement(first, last, _without_markers(text, first, last, group), _numbers(group)))
+    return tuple(parts)
+
+
+def _leads(masked: str, marker: re.Match[str]) -> bool:
+    """Whether a marker begins its line and words follow."""
+    before = masked[: marker.start()].rpartition("\n")[2]
+    after = masked[marker.end() :].partition("\n")[0]
+    return not before.strip() and bool(after.strip())
+
+
+def _without_markers(text: str, start: int, end: int, markers: Sequence[re.Match[str]]) -> str:
+    parts, position = [], start
+    for marker in markers:
+        if start <= marker.start() < end:
+            # "two years [1], or" is "two years, or" and "two [1] years" is "two years".
+            parts.append(text[position : marker.start()].rstrip())
+            position = marker.end()
+    bare = _BLOCK_QUOTE.sub("", "".join([*parts, text[position:end]]))
+    # "1." at the beginning of a list's line is no number that a source must hold.
+    return _ITEM.sub("", " ".join(bare.split()))

@@ -1,0 +1,107 @@
+"""What stands behind a case's name and belongs to it: the rest of the name after a comma, the date of the decision.
+
+"F. N. Roy v. Collector of Customs, Calcutta, decided on 16 May 1957", "A v. Union of India, 1998 that …". The forms are
+joined to an authority that was found with neither a year nor a report; nothing is joined across the end of a sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pincite.verify.records import Authority
+
+__all__ = ["levelled", "with_tails"]
+
+#: Names of cases stand in italics: "*A* v. *B*".
+_EMPHASIS = re.compile(r"(?<![\w*_])[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?![\w*_])")
+#: Where a capital "V." is no initial: behind the initials of a State, or a comma.
+_CAPITAL_V = re.compile(r"(?P<before>\bState\s+of\s+(?:[A-Z]\.\s?){2,3}\s?|,\s)(?P<v>V)(?=s?\.\s+[A-Z])", re.IGNORECASE)
+_CAPITAL_AND = re.compile(r"\bAnd(?=\s+(?:Others?|Another|Ors|Anr)\b)")
+_COMMA_V = re.compile(r",(?=\s+[vV]s?\.\s)")
+
+_TOKEN = (
+    r"(?:\([A-Z][\w.& ]{1,40}\)|\(?[A-Z@][\w@&'’/-]*\)?|\(?(?:[A-Z]\.\s?){1,4}\)?"
+    r"|(?:Ltd|Pvt|Corpn|Govt|Distt|Co|Commr|Ors|Anr|Rep|Spl)\."
+    r"|and|&|of|the|through|for|by|etc\.?|others?|another|ors\.?|anr\.?)"
+)
+_REST = rf"(?:,?\s+{_TOKEN}){{0,10}}?"
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH},?\s+|{_MONTH}\s+\d{{1,2}},?\s+|\d{{1,2}}[./-]\d{{1,2}}[./-])"
+_DECIDED = (
+    rf"(?:(?:judge?ment|order|decision)\s+)?(?:decided|dated|dt\.?|d/-|delivered|pronounced)\s*(?:on\s+)?(?i:{_DAY})?"
+)
+_YEAR = r"(?P<year{}>(?:1[89]|20)\d\d)\b"
+_TAIL = re.compile(
+    rf"(?P<rest>{_REST})(?:"
+    rf"\s*,?\s*[(\[]\s*(?:(?:{_DECIDED})|(?i:{_DAY}))?{_YEAR.format(1)}\s*[)\]]"
+    rf"|\s*,?\s+(?:{_DECIDED}){_YEAR.format(2)}"
+    rf"|\s*,\s*(?i:{_DAY})?{_YEAR.format(3)}(?!\s*[(\[]?\d|\s*\(|\s+[A-Z]{{2,}}|-\d)"
+    r")"
+)
+_TO_REPORT = re.compile(rf"(?P<rest>{_REST})[\s,]*[(\[]?\s*(?:(?:since\s+)?reported\s+(?:in|as|at)\s*)?[(\[]?")
+
+
+def levelled(text: str) -> str:
+    """`text` with what hides the names of cases levelled, every other character in its place.
+
+    Emphasis becomes blanks; a capital "V." that is no initial, and "And Others", become small.
+
+    >>> levelled("*State of U.P. V. Ram*, 1994")
+    ' State of U.P. v. Ram , 1994'
+    """
+    plain = _EMPHASIS.sub(lambda found: " " * len(found.group()), text)
+    plain = _CAPITAL_V.sub(lambda found: f"{found['before']}v", plain)
+    return _COMMA_V.sub(" ", _CAPITAL_AND.sub("and", plain))
+
+
+def with_tails(authorities: Sequence[Authority], text: str) -> list[Authority]:
+    """The authorities with what belongs to them joined: a date or a year behind a case, a report that stands alone.
+
+    `text` is `levelled`. None comes to overlap another.
+    """
+    joined: list[Authority] = []
+    for i, authority in enumerate(authorities):
+        if joined and authority.start < joined[-1].end:
+            continue  # taken in by the one before
+        following = authorities[i + 1] if i + 1 < len(authorities) else None
+        joined.append(_joined(authority, following, text))
+    return joined
+
+
+def _joined(authority: Authority, following: Authority | None, text: str) -> Authority:
+    if authority.kind != "case" or authority.parties is None or authority.reports or authority.year is not None:
+        return authority
+    limit = following.start if following else len(text)
+    if following is not None and following.kind == "case" and following.parties is None and following.reports:
+        gap = _TO_REPORT.fullmatch(text, authority.end, following.start)
+        if gap is not None:
+            end = following.end
+            return replace(
+                _named(authority, gap["rest"]),
+                end=end,
+                text=text[authority.start : end],
+                reports=following.reports,
+                year=following.year,
+                decided=following.decided,
+                pinpoint=following.pinpoint,
+            )
+    tail = _TAIL.match(text, authority.end, min(limit, authority.end + 160))
+    if tail is None:
+        return authority
+    year = int(tail["year1"] or tail["year2"] or tail["year3"])
+    return replace(
+        _named(authority, tail["rest"]),
+        end=tail.end(),
+        text=text[authority.start : tail.end()],
+        year=year,
+        decided=tail["year3"] is None,
+    )
+
+
+def _named(authority: Authority, rest: str) -> Authority:
+    """With the rest of the second party's name."""
+    assert authority.parties is not None
+    first, second = authority.parties
+    return replace(authority, parties=(first, f"{second}{rest}".strip(" ,") if second else second))

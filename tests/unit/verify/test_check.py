@@ -1,0 +1,267 @@
+"""The whole check, against a small corpus in a real index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from verify_helpers import Law, law, told
+
+from pincite.verify.check import find_all
+from pincite.verify.marks import SAID, WRONG, counts, wrong
+from pincite.verify.reading import UNSEEN, without_amendments
+from pincite.verify.reports import brief_data
+
+OLD, NEW = "2023-06-30", "2025-01-01"
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Law]:
+    with law(tmp_path_factory.mktemp("verify")) as made:
+        yield made
+
+
+def statuses(corpus: Law, text: str, **options: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for mark in corpus.marks(text, **options):
+        found.setdefault(mark.what, []).append(mark.status)
+    return found
+
+
+def test_what_is_true_is_ok(corpus: Law) -> None:
+    text = (
+        "In Ram Lal Sharma v. State of Punjab (1994), the Supreme Court held that bail is the rule and committal to "
+        "jail is an exception. Section 103 of the BNS provides that whoever commits murder shall be punished with "
+        "death or imprisonment for life. It rained."
+    )
+    brief = corpus.check(text, as_of=NEW)
+    assert told([m for c in brief.claims for m in c.marks if m.what == "authority"], text) == [
+        ("authority", "ok", "Ram Lal Sharma v. State of Punjab (1994)"),
+        ("authority", "ok", "Section 103 of the BNS"),
+    ]
+    assert [claim.support and claim.support.verdict for claim in brief.claims] == ["verbatim", "verbatim"]
+    assert brief.silent == 1
+    assert wrong([mark for claim in brief.claims for mark in claim.marks]) == []
+    for claim in brief.claims:
+        assert claim.place is not None
+        document = corpus.pipeline.store.get_document(claim.place.document_id, claim.place.version)
+        assert document is not None
+        assert claim.support is not None
+        shown = document.text[claim.place.start : claim.place.end]
+        assert (claim.support.start, claim.support.end) == (claim.place.start, claim.place.end)
+        assert "rule" in shown or "murder" in shown
+
+
+def test_each_fault_has_its_status(corpus: Law) -> None:
+    for text, expected, as_of in (
+        ("Arun Tandekar v. State of Bihar, (1987) 3 SCC 44 held that bail is the rule.", "not-found", NEW),
+        ("Ram Lal Sharma v. State of Punjab (1983) held that bail is the rule.", "wrong-year", NEW),
+        ("Section 302 IPC provides that whoever commits murder shall be punished with death.", "not-in-force", NEW),
+        ("Section 103 of the BNS provides that whoever commits murder shall be punished.", "not-in-force", OLD),
+        (
+            "In Ram Lal Sharma v. State of Punjab (1994) it was held: “The court must not keep an accused in custody "
+            "for more than sixty days without a charge sheet.”",
+            "altered-quote",
+            NEW,
+        ),
+        (
+            "In Ram Lal Sharma v. State of Punjab (1994) it was held: “It is a right that accrues with every month of "
+            "service.”",
+            "quote-elsewhere",
+            NEW,
+        ),
+        (
+            "In Ram Lal Sharma v. State of Punjab (1994) it was held: “A dog that barks at night is a nuisance.”",
+            "quote-absent",
+            NEW,
+        ),
+        (
+            "In Ram Lal Sharma v. State of Punjab (1994) the Court held that a widow has a right to a pension.",
+            "unsupported",
+            NEW,
+        ),
+    ):
+        assert expected in [mark.status for mark in corpus.marks(text, as_of=as_of)], text
+
+
+def test_the_wrong_act_is_told_by_what_is_said_of_it(corpus: Law) -> None:
+    text = "Section 302 of the BNS punishes murder with death."
+    (authority,) = [mark for mark in corpus.marks(text) if mark.what == "authority"]
+    assert authority.status == "wrong-act"
+    assert "Penal Code" in authority.note
+
+
+def test_the_year_and_the_rest_of_the_name_belong_to_a_case(corpus: Law) -> None:
+    for text, named, year in (
+        ("In Ram v. Union of India, 1998 that was so.", "Ram v. Union of India, 1998", 1998),
+        ("See Ram v. Collector, Pune, decided on 16 May 1957.", "Ram v. Collector, Pune, decided on 16 May 1957", 1957),
+        (
+            "In *State of M.P. V. Ram* (judgment dated 03.07.2010) so.",
+            "State of M.P. V. Ram* (judgment dated 03.07.2010)",
+            2010,
+        ),
+        (
+            "See Ram v. Collector, Pune reported in AIR 1957 SC 3.",
+            "Ram v. Collector, Pune reported in AIR 1957 SC 3",
+            1957,
+        ),
+        ("In Ram v. State of Punjab. The Court in 1997 said no.", "Ram v. State of Punjab", None),
+        ("See Ram v. State of Punjab, the accused in 1998.", "Ram v. State of Punjab", None),
+    ):
+        (found,) = find_all(text, corpus.grammar)
+        assert (found.text, found.year) == (named, year), text
+        assert text[found.start : found.end] == found.text
+
+
+NAMES = [
+    "Ram",
+    " v. ",
+    "State of U.P.",
+    ", ",
+    "1994",
+    "(1994)",
+    " decided on ",
+    "*",
+    "and Others",
+    "AIR 1957 SC 3",
+    " s. 302 IPC",
+    ". ",
+]
+
+
+@given(st.lists(st.sampled_from(NAMES), max_size=14).map("".join))
+def test_authorities_do_not_overlap(corpus: Law, text: str) -> None:
+    found = find_all(text, corpus.grammar)
+    assert all(text[each.start : each.end] == each.text for each in found)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+
+
+def test_an_authority_that_is_not_there_is_not_false(corpus: Law) -> None:
+    found = corpus.marks("Arun Tandekar v. State of Bihar, (1987) 3 SCC 44 held that bail is the rule.")
+    assert {mark.status for mark in found} == {"not-found", "unchecked"}
+    assert SAID["not-found"] == "not found in this corpus"
+    assert "not-found" not in WRONG
+    assert wrong(found)
+    assert not wrong(found, missing=False)
+
+
+def test_a_mention_is_not_held_against_the_law(corpus: Law) -> None:
+    assert statuses(corpus, "The accused was charged under section 378 IPC with the theft of a cow.", as_of=OLD) == {
+        "authority": ["ok"]
+    }
+
+
+def test_marks_of_amendments_are_no_alteration(corpus: Law) -> None:
+    text = "Section 302 IPC reads: “Whoever commits murder shall be punished with death or imprisonment for life”."
+    found = corpus.marks(text, as_of=OLD)
+    (quotation,) = [mark for mark in found if mark.what == "quotation"]
+    assert quotation.status == "ok"
+    assert quotation.quote.endswith("1[imprisonment for life")
+    assert without_amendments("2***, or 1[x] y] [z]").replace(UNSEEN, "") == ", or x y] [z]"
+
+
+@given(st.text("12[]* .a\n", max_size=60))
+def test_what_amendments_leave_stays_in_its_place(text: str) -> None:
+    plain = without_amendments(text)
+    assert len(plain) == len(text)
+    assert all(a == b or b == UNSEEN for a, b in zip(text, plain, strict=True))
+
+
+def test_what_a_true_quotation_names_is_not_looked_up(corpus: Law) -> None:
+    quoted = "The power under section 9 of that Act is wide and is to be used with care."
+    text = f"Seeta Devi v. Union of India (2005) says “{quoted}”"
+    found = [(mark.status, mark.what) for mark in corpus.marks(text)]
+    assert found == [("ok", "authority"), ("ok", "quotation")]
+    altered = corpus.marks(text.replace("wide", "narrow"))
+    assert ("altered-quote", "quotation") in [(mark.status, mark.what) for mark in altered]
+    assert sum(mark.what == "authority" for mark in altered) == 2
+
+
+def test_a_quotation_without_its_authority_is_not_checked(corpus: Law) -> None:
+    text = "Arun Tandekar v. State of Bihar (1987) held: “It is a right that accrues with every month of service.”"
+    (quotation,) = [mark for mark in corpus.marks(text) if mark.what == "quotation"]
+    assert quotation.status == "unchecked"
+    assert "Seeta Devi" in quotation.note
+
+
+def test_pointers_of_pincite_are_followed(corpus: Law) -> None:
+    store = corpus.pipeline.store
+    stored = next(each for each in store.documents() if "Seeta" in each.title)
+    document = store.get_document(stored.id)
+    assert document is not None
+    start = document.text.index("The pension")
+    end = document.text.index(" It is a right")
+    text = (
+        f"The pension of a widow is no bounty [1]. The court shall fine the widow [1]. Nothing [3].\n\n"
+        f"[1] {stored.title}  {stored.uri} · version 1 · characters {start}-{end}  verbatim\n"
+        f"[2] {stored.id}@1:{start}-99999999\n\nAlso {stored.id}@7:1-2."
+    )
+    found = corpus.marks(text)
+    by_claim = [(mark.status, text[mark.start : mark.end]) for mark in found if mark.what == "claim"]
+    assert by_claim[:2] == [
+        ("ok", "The pension of a widow is no bounty [1]."),
+        ("unsupported", "The court shall fine the widow [1]."),
+    ]
+    assert ("authority", "not-found", "[3]") in told(found, text)
+    notes = {text[mark.start : mark.end]: mark.note for mark in found if mark.what == "authority"}
+    assert notes[f"{stored.id}@7:1-2"] == "version 7 of this document is not in this corpus"
+    assert "it points at characters" in notes[f"{stored.id}@1:{start}-99999999"]
+
+
+def test_an_empty_text_and_one_without_authorities(corpus: Law) -> None:
+    assert corpus.check("").claims == ()
+    brief = corpus.check("It rained. Nobody came.")
+    assert (brief.claims, brief.silent) == ((), 2)
+    assert counts([]) == {"authority": {}, "quotation": {}, "claim": {}}
+
+
+def test_the_data_is_whole(corpus: Law) -> None:
+    text = "In *Ram Lal Sharma v. State of Punjab* (1983) it was held that bail is the rule and jail an exception."
+    brief = corpus.check(text, as_of=NEW)
+    data = brief_data(brief)
+    assert data["ok"] is False
+    assert data["as_of"] == NEW
+    claims = data["claims"]
+    assert isinstance(claims, list)
+    for claim in claims:
+        assert text[claim["start"] : claim["end"]] == claim["text"]
+        for mark in claim["marks"]:
+            assert text[mark["start"] : mark["end"]] == mark["text"]
+            assert mark["said"] == SAID[mark["status"]]
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "Ram Lal Sharma v. State of Punjab (1994)",
+                "s. 302 IPC",
+                "Section 103 BNS",
+                " held that bail is the rule. ",
+                " “Bail is the rule and committal to jail is an exception.” ",
+                "[1]",
+                "\n\n[1] ",
+                "\n> ",
+                "*",
+                ". ",
+                " x ",
+            ]
+        ),
+        max_size=14,
+    ).map("".join)
+)
+def test_whatever_the_text_every_mark_lies_in_its_claim(corpus: Law, text: str) -> None:
+    brief = corpus.check(text, as_of=NEW)
+    for claim in brief.claims:
+        assert text[claim.start : claim.end] == claim.text
+        for mark in claim.marks:
+            assert claim.start <= mark.start < mark.end <= claim.end
+            if mark.place is not None:
+                document = corpus.pipeline.store.get_document(mark.place.document_id, mark.place.version)
+                assert document is not None
+                assert 0 <= mark.place.start < mark.place.end <= len(document.text)
+                if mark.what != "authority":
+                    assert document.text[mark.place.start : mark.place.end] == mark.quote
