@@ -97,7 +97,7 @@ def read_judgments(data: Path) -> list[dict[str, str]]:
 
 def lay_out(work: Path, judgments: Sequence[dict[str, str]], data: Path) -> None:
     for each in judgments:
-        name = re.sub(r"[/\\]", "-", " ".join(each["title"].split()))[:150].strip()
+        name = re.sub(r"[/\\]", " ", " ".join(each["title"].split()))[:150].strip()
         path = work / "judgments" / each["_id"] / f"{name}.txt"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{each['title']}\n\n{each['text']}\n", encoding="utf-8")

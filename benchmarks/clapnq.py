@@ -2,7 +2,7 @@
 
     python benchmarks/clapnq.py ask --data ../shared/data/beir --out clapnq.jsonl --column own
     python benchmarks/clapnq.py ask --data ../shared/data/beir --out clapnq.jsonl --column found
-    python benchmarks/clapnq.py ask --set xquad-en --limit 300 --out xquad.jsonl --column taken
+    python benchmarks/clapnq.py ask --set xquad-en --limit 300 --out xquad.jsonl --column taken  # found, renamed
     python benchmarks/clapnq.py report clapnq.jsonl xquad.jsonl --fit calibration.json
 
 The data is in the BEIR layout (`to_beir.py clapnq` makes it). Columns: ``own``, a question is asked of the passage that
@@ -35,7 +35,6 @@ from pincite.config import load_settings
 from pincite.encoders.cached import CachedEncoder
 from pincite.evaluation.answer_sets import Question, load_answer_set
 from pincite.evaluation.calibrating import (
-    HARM_OF_SEARCH,
     CrossValidated,
     Labelled,
     Measured,
@@ -186,15 +185,15 @@ def report(arguments: argparse.Namespace) -> None:
         row["label"] = row["answerable"] and row["column"] not in ("taken", "renamed") and row["gold_found"]
     for kind in kinds:
         own = [row for row in weighed if row["kind"] == kind]
-        told(f"{kind}, threshold of the best F1", own, FEATURES, choose_least, arguments.folds)
-        calibration[kind] = told(kind, own, FEATURES, least_harm, arguments.folds)
+        told(f"{kind}, threshold of the best F1", own, FEATURES, partial(choose_least, beta=1.0), arguments.folds)
+        calibration[kind] = told(kind, own, FEATURES, choose_least, arguments.folds)
         fixed = [row for row in rows if row["fixed"] and row["kind"] == kind]
-        for name, part in columns(fixed):
+        for name, part in [*columns(fixed), *sets(fixed)]:
             held = CrossValidated(tuple(0.5 for _ in part), tuple(row["refused"] for row in part))
             show(f"{kind}, {name}, fixed limits", measure([labelled(row) for row in part], held), part)
     # Every question's search, once.
     searched = [row for row in weighed if row["kind"] == next(iter(kinds))]
-    calibration[SEARCH] = told(SEARCH, searched, OF_SEARCH, partial(least_harm, share=HARM_OF_SEARCH), arguments.folds)
+    calibration[SEARCH] = told(SEARCH, searched, OF_SEARCH, least_harm, arguments.folds)
     if arguments.fit:
         settings = load_settings(environment={})
         about = {"questions": ", ".join(sorted({f"{row['set']} ({row['column']})" for row in weighed}))}
@@ -211,12 +210,17 @@ def columns(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, An
         yield " ".join(name), [row for row in rows if (row["set"], row["column"]) == name]
 
 
+def sets(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for name in dict.fromkeys(row["set"] for row in rows):
+        yield f"{name}, all columns", [row for row in rows if row["set"] == name]
+
+
 def told(kind: str, rows: list[dict[str, Any]], features: tuple[str, ...], rule: Any, folds: int) -> Any:
     known = [labelled(row, search=kind == SEARCH) for row in rows]
     held = cross_validate(known, features, folds=folds, rule=rule)
     everything = measure(known, held)
     show(f"{kind}, all", everything, [])
-    for name, part in columns(rows):
+    for name, part in [*columns(rows), *sets(rows)]:
         places = [i for i, row in enumerate(rows) if row in part]
         some = CrossValidated(tuple(held.probabilities[i] for i in places), tuple(held.refused[i] for i in places))
         answered = [row for row, refused in zip(part, some.refused, strict=True) if not refused]
@@ -231,8 +235,9 @@ def show(name: str, found: Measured, answered: list[dict[str, Any]]) -> None:
     print(f"\n{name}: {found.questions} questions, {found.answerable} answered by their passages")
     print(f"  refusals: precision {three(found.precision)}  recall {three(found.recall)}  F1 {three(found.f1)}")
     print(f"  refused though answered {three(found.false_refusals)}")
-    print(f"  AUC {three(found.auc)}  Brier {three(found.brier)}")
-    print(f"  calibration error {found.calibration_error:.3f}, of a perfect one {found.chance_error:.3f}")
+    if found.answerable not in (0, found.questions) and "fixed" not in name:
+        print(f"  AUC {three(found.auc)}  Brier {three(found.brier)}")
+        print(f"  calibration error {found.calibration_error:.3f}, of a perfect one {found.chance_error:.3f}")
     given = [row for row in answered if row["label"] and not row["refused"] and row["gold"]]
     if not given:
         return

@@ -71,7 +71,9 @@ def row(asked: Sequence[tuple[list[Passage], set[str]]], share: float) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path("../shared/data/beir"))
-    parser.add_argument("--sets", nargs="*", default=["xquad-en", "clapnq", "aila-statutes-mteb", "cranfield"])
+    parser.add_argument(
+        "--sets", nargs="*", default=["xquad-en", "xquad-hi", "clapnq", "aila-statutes-mteb", "cranfield"]
+    )
     parser.add_argument("--limit", type=int, default=300, help="questions of each set")
     parser.add_argument("-k", type=int, default=10, help="passages found for each")
     arguments = parser.parse_args()

@@ -3,8 +3,8 @@
     python benchmarks/suspicion.py --data ../shared/data [--fit] [--seed 0]
 
 Attacks: the 75 of BIPIA's training file, each at the start, the middle and the end of three of its e-mails, and the
-malicious items of bastioncorpus alone. Clean: the e-mails themselves, the benign items of bastioncorpus, and chunks (as
-pincite cuts them) of the Debian Policy Manual, the documents of docling, three Indian Acts, the Constitution of India,
+malicious items of bastioncorpus alone. Clean: the e-mails themselves, the benign items of bastioncorpus, and chunks
+(as pincite cuts them) of the Debian Policy Manual, the documents of docling, three Indian Acts, the Constitution of India,
 and passages of SciFact and CLAPNQ. Every figure but the last table is out of fold: BIPIA's types of attack are held out
 three at a time with all their items, carriers are BIPIA's test e-mails, clean documents are held out whole. The
 patterns themselves were written with the attacks of both sets in sight, so that they are no unseen data for them.
@@ -67,12 +67,12 @@ def bipia(data: Path, split: str, seed: int, carriers_each: int = 3) -> list[Ite
             for carrier in draw.sample(carriers, carriers_each):
                 lines = carrier.split("\n")
                 middle = draw.randrange(len(lines))
-                for text in (
+                texts = (
                     f"{attack}\n{carrier}",
                     "\n".join([*lines[:middle], attack, *lines[middle:]]),
                     f"{carrier}\n{attack}",
-                ):
-                    items.append(Item(text, True, f"bipia {kind}", f"bipia {kind}"))
+                )
+                items += [Item(text, True, f"bipia {kind}", f"bipia {kind}") for text in texts]
     return items
 
 
@@ -210,9 +210,8 @@ def main() -> None:
     print(f"all of BIPIA's attacks: {(attacks >= 0).mean():.4f} at or above 0.5, AUC {auc(documents, attacks):.3f}")
     for rate in (0.001, 0.002, 0.005, 0.01, 0.02):
         edge = np.quantile(documents, 1 - rate)
-        caught = [
-            (np.array(each) > edge).mean() for each in (attacks, scores["bastion malicious"], scores["bastion benign"])
-        ]
+        three = (attacks, scores["bastion malicious"], scores["bastion benign"])
+        caught = [(np.array(each) > edge).mean() for each in three]
         print(
             f"with {rate:.3f} of the clean chunks above (at {edge:+.2f}): BIPIA {caught[0]:.3f}, "
             f"bastioncorpus malicious {caught[1]:.3f}, benign {caught[2]:.3f}"

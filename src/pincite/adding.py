@@ -197,7 +197,9 @@ class Adding:
         origin = moves.origin(loaded) if old is None else None
         # The same bytes, under another address or read another way: what was said of them still holds.
         same = origin or (old if old is not None and old.content_hash == loaded.content_hash else None)
-        said = {**same.metadata, **loaded.metadata} if same is not None else loaded.metadata
+        # How far a document is trusted is said by who adds it, not by the document.
+        own = {name: value for name, value in loaded.metadata.items() if name != "trust"}
+        said = {**same.metadata, **own} if same is not None else own
         metadata, doubts = with_days(given.of(said))
         document = replace(
             loaded, version=self.store.next_version(loaded.id), metadata=metadata, warnings=loaded.warnings + doubts

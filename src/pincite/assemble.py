@@ -44,8 +44,9 @@ REFUSAL = "The sources do not say."
 MARGIN = 64
 _PER_MESSAGE = 8
 
-#: A passage is cut off below this share of the best, see `assemble`. Measured: RELEVANCE_NOTE.
-RELEVANCE = 0.3
+#: A passage is cut off below this share of the best, see `assemble`. The largest at which no passage judged relevant
+#: was lost on five sets (benchmarks/relevance.py; docs/guides/prompts.md).
+RELEVANCE = 0.4
 
 _MARKS_AROUND = re.compile(r"\A[\W\d_]+|[\W\d_]+\Z")
 _DIGIT, _NUMBER = re.compile(r"\d"), re.compile(r"\d+")

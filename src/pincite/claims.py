@@ -114,21 +114,21 @@ def _days(own: str, other: str) -> str:
 
 
 def _units(own: str, other: str) -> str:
-    there = set(all_words(other))
+    there, stated = set(all_words(other)), set(all_words(own))
     for word in re.findall(r"\w+", own):
-        (folded,) = all_words(word) or ("",)
-        if folded in _UNITS | _ORDER and folded not in there:
-            instead = [each for each in re.findall(r"\w+", other) if all_words(each)[0] in _peers(folded)]
-            own_words = set(all_words(own))
-            differing = [each for each in instead if all_words(each)[0] not in own_words]
-            if differing:
-                return f"the source says “{differing[0]}”, not “{word}”"
-            return f"“{word}” is not in the sentence of the source"
+        folded = _folded(word)
+        if folded not in _UNITS | _ORDER or folded in there:
+            continue
+        peers = _ORDER if folded in _ORDER else _UNITS
+        for instead in re.findall(r"\w+", other):
+            if _folded(instead) in peers - stated:
+                return f"the source says “{instead}”, not “{word}”"
+        return f"“{word}” is not in the sentence of the source"
     return ""
 
 
-def _peers(folded: str) -> frozenset[str]:
-    return _ORDER if folded in _ORDER else _UNITS
+def _folded(word: str) -> str:
+    return (all_words(word) or [""])[0]
 
 
 def _denied(own: str, other: str) -> str:

@@ -292,7 +292,8 @@ class SupportSettings(_Section):
     model: str = Field(
         "lexical",
         description="`lexical` (words, numbers, names, conditions), `semantic` (words or vectors of the encoder), "
-        "`nli:PATH` of a model folder (or hub name) that tells entailment, `judge` (the model of `answer.model`).",
+        "`nli:PATH` of a model folder (or hub name) that tells entailment, `judge` (the model of `answer.model`, "
+        "but not the packaged one).",
     )
     threshold: float | None = Field(
         None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
+from itertools import islice
 
 from pincite.markers import CodeReader
 
@@ -18,6 +19,12 @@ LEAST_WORDS = 3
 
 _CLOSES = {"“": "”", "„": "“”", "«": "»", "»": "«", "‹": "›", "›": "‹", "「": "」", "『": "』", "‚": "‘’", "‘": "’"}
 _ALL = {"'", '"', *_CLOSES, *"".join(_CLOSES.values())}
+#: Of each mark, itself and what may close it.
+_PAIRS = {
+    mark: re.compile(f"[{mark}{closing}]") for mark, closing in {**_CLOSES, '"': '"', "'": "’‘", "‘": "'’"}.items()
+}
+#: So many marks are looked at for the one that closes another.
+_MOST = 64
 _MARK = re.compile(f"[{''.join(sorted(_ALL))}]")
 _BLOCK = re.compile(r"(?:^[ ]{0,3}>.*(?:\n|\Z))+", re.MULTILINE)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
@@ -27,8 +34,11 @@ _BLOCK_EDGE = re.compile(r"\A[\s>]+|[\s>]+\Z")
 _EDGE = re.compile(r"\A\s+|(?:\s*\[\d{1,3}\])+\s*\Z|\s+\Z")
 _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff]")
-#: What an apostrophe may begin: "'tis", "rock 'n' roll", "the '90s".
-_SHORTENED = re.compile(r"['’](?:tis|twas|twere|em|til|cause|cos|bout|round|n|\d0s)\b", re.IGNORECASE)
+#: No quotation is longer: a mark that stands alone in a text of few paragraphs would take all of it. Single marks are
+#: often apostrophes.
+_LONGEST, _LONGEST_SINGLE = 20_000, 2_000
+#: What an apostrophe may begin: "'tis", "rock 'n' roll", "the '90s", and by a slip "Gupta 's case".
+_SHORTENED = re.compile(r"['’](?:s|tis|twas|twere|em|til|cause|cos|bout|round|n|\d0s)\b", re.IGNORECASE)
 
 
 def find_quotations(text: str) -> list[tuple[int, int]]:
@@ -112,7 +122,7 @@ def _opens(text: str, at: int, start: int) -> bool:
     mark = text[at]
     before = text[at - 1] if at > start else " "
     after = text[at + 1 : at + 2]
-    if mark in "’”" or (mark in "'‘" and _SHORTENED.match("'" + text[at + 1 : at + 10])):
+    if mark not in _PAIRS or (mark in "'‘" and _SHORTENED.match("'" + text[at + 1 : at + 10])):
         return False
     if mark in "「『":
         return True
@@ -129,8 +139,9 @@ def _close(text: str, at: int, end: int, coded: bytearray) -> int | None:
     if mark in "'‘‚":
         return _close_single(text, at, end, coded)
     closing = _CLOSES.get(mark, mark)
+    end = min(end, at + _LONGEST)
     depth = 0
-    for match in _MARK.finditer(text, at + 1, end):
+    for match in islice(_PAIRS[mark].finditer(text, at + 1, end), _MOST):
         here = match.start()
         if coded[here]:
             continue
@@ -154,8 +165,9 @@ def _may_close(text: str, at: int, mark: str) -> bool:
 def _close_single(text: str, at: int, end: int, coded: bytearray) -> int | None:
     """A single mark closes where no letter follows; "the tenants' rights" only where nothing better comes."""
     doubtful = None
-    for match in re.finditer("['’‘]", text[at + 1 : end]):
-        here = at + 1 + match.start()
+    end = min(end, at + _LONGEST_SINGLE)
+    for match in islice(_PAIRS["'"].finditer(text, at + 1, end), _MOST):
+        here = match.start()
         after, before = text[here + 1 : here + 2], text[here - 1]
         if coded[here] or after.isalnum() or before.isspace():
             if before.isspace() and not coded[here] and doubtful is not None:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from pincite.assemble import is_refusal
-from pincite.citations import add_markers, cite, is_claim, is_good, quotation, quotations, supporting
+from pincite.citations import add_markers, cite, is_claim, is_good, quotation, supporting
 from pincite.markers import CodeReader
 from pincite.normal_text import NormalText
 from pincite.quotation_marks import find_quotations
-from pincite.statements import Statement, statements
+from pincite.statements import UNSUPPORTED, Statement, statements
 from pincite.types import Citation, Correction, Passage, Quotation
 from pincite.words import content_words, has_content
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["UNSUPPORTED", "Settled", "settle", "settle_unmarked"]
 
-#: Stands where a sentence's numbers would. It has none itself, so nobody takes it for a citation.
-UNSUPPORTED = "[unsupported]"
 #: The difference of quoted words that are the same but for stops.
 _PUNCTUATION = "punctuation"
 _MOST_DENIED = 0.49
@@ -103,7 +101,8 @@ def settle_unmarked(
     edits = [_Edit(end, end, f" {UNSUPPORTED}") for end in sorted(ends)]
     final = _rewritten(written, edits)
     found = [_moved(each, edits) for each in found]
-    quoted = [] if parts else quotations(final, passages, named=sources)
+    made = [] if parts else [NormalText(each.chunk.text) for each in passages]
+    quoted = [quotation(final, span, passages, made, sources) for span in (find_quotations(final) if made else ())]
     return Settled(final, tuple(found), tuple(_numbered(each, found) for each in quoted))
 
 

@@ -10,8 +10,10 @@ from pincite.markers import CodeReader
 from pincite.quotation_marks import find_quotations
 from pincite.sentences import sentence_spans
 
-__all__ = ["MARKER", "Statement", "marked", "statements"]
+__all__ = ["MARKER", "UNSUPPORTED", "Statement", "marked", "statements"]
 
+#: Stands where the numbers of a sentence would that no source supports. Nobody takes it for a citation: it has none.
+UNSUPPORTED = "[unsupported]"
 MARKER = re.compile(r"\[(\d{1,3})\]")
 #: "The landlord[1]." names a source; what looks like the name of a variable does not.
 _SUBSCRIPTED = re.compile(
@@ -57,8 +59,9 @@ def statements(text: str) -> list[Statement]:
     [('Two terms.', (1,)), ('Or ten years.', (0, 2))]
     """
     found = marked(text)
+    masks = sorted([*found, *re.finditer(re.escape(UNSUPPORTED), text)], key=lambda match: match.start())
     masked = text
-    for match in found:
+    for match in masks:
         masked = masked[: match.start()] + " " * len(match.group()) + masked[match.end() :]
     quoted = find_quotations(text)
     blocks = [span for span in quoted if _BLOCK_QUOTE.match(text, text.rfind("\n", 0, span[0]) + 1)]
@@ -81,7 +84,7 @@ def statements(text: str) -> list[Statement]:
         Statement(
             start,
             end,
-            _without_markers(text, start, end, found),
+            _without_markers(text, start, end, masks),
             names,
             tuple(match.span() for match in own),
             _parts(text, start, end, own),
@@ -117,7 +120,8 @@ def _parts(text: str, start: int, end: int, markers: Sequence[re.Match[str]]) ->
         return ()
     begins = [start, *(group[-1].end() for group in groups[:-1])]
     # Words after the last markers go with those before.
-    ends = [*(group[0].start() for group in groups[:-1]), max(end, groups[-1][0].start())]
+    more = any(map(str.isalnum, text[groups[-1][-1].end() : end]))
+    ends = [*(group[0].start() for group in groups[:-1]), end if more else groups[-1][0].start()]
     parts = []
     for first, last, group in zip(begins, ends, groups, strict=True):
         piece = text[first : min(last, end)]

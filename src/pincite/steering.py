@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Literal
 
 from pincite.suspicion import SUSPICIOUS, suspicion
 from pincite.types import Alarm, Citation, Generation, Passage
@@ -17,6 +18,7 @@ SHARE = 0.5
 #: Share of the content words of an order that an answer's sentence holds when it is its echo.
 _ECHO = 0.5
 
+_BREAK = re.compile(r"[.!?](?=\s)|\n")
 _GOOD = frozenset({"verbatim", "supported"})
 
 
@@ -33,64 +35,88 @@ def steering(
     """Alarms for the sentences of an answer that some passage brought about without supporting them.
 
     `sentences` are the spans of the answer's sentences, `citations` those that were checked, both in `text`, which is
-    the generator's own unless it is given. For a generator that marginalizes: a passage had at least `share` of the
-    posterior of a sentence (``Generation.marginal``, whose spans are of the generator's text), and no citation of
-    that sentence to this passage is verbatim or supported. For every other: a sentence that no citation supports,
-    while a passage that was offered reads like orders (its `suspicion` is at `suspicious` or above) and the sentence
-    echoes the order or is all there is. Each passage is named once, with its number in `passages`, from 1.
+    the generator's own unless it is given. Three signs:
+
+    - of a generator that marginalizes: a passage had at least `share` of the posterior of a sentence
+      (``Generation.marginal``, whose spans are of the generator's text), and no citation of that sentence to this
+      passage is verbatim or supported;
+    - a sentence is supported by nothing but the words of an order: a passage reads like orders to a model (its
+      `suspicion` is at `suspicious` or above), and what the citation points at is the order itself;
+    - a sentence is supported by nothing, while a passage that was offered reads like orders, and it echoes the order or
+      is all there is.
+
+    Each passage is named once for each kind, with its number in `passages`, from 1.
     """
     text = text or generation.text
-    supported = [(c.answer_start, c.answer_end, c.chunk_id) for c in citations if c.verdict in _GOOD]
-
-    def proved(start: int, end: int, chunk_id: str | None = None) -> bool:
-        return any(a < end and start < b and chunk_id in (None, chunk) for a, b, chunk in supported)
-
+    good = [citation for citation in citations if citation.verdict in _GOOD]
+    orders = suspicious_passages(passages, suspicious)
+    from_order = {id(each): i for each in good for i, span in orders if _points_into(each, passages[i], span)}
     found: dict[tuple[str, int], Alarm] = {}
 
-    def alarm(kind: str, number: int, detail: str) -> None:
-        found.setdefault((kind, number), Alarm("steering" if kind == "steering" else "instruction", detail, number))
+    def alarm(kind: Literal["instruction", "steering"], i: int, detail: str) -> None:
+        found.setdefault((kind, i), Alarm(kind, f"passage {i + 1} ({passages[i].title}) {detail}", i + 1))
 
-    bare = [(a, b) for a, b in sentences if has_content(text[a:b]) and not proved(a, b)]
     if generation.marginal is not None:
-        for each, (start, end) in _aligned(generation, text, sentences):
-            if not has_content(text[start:end]):
-                continue
-            for i, worth in enumerate(each):
-                if worth >= share and i < len(passages) and not proved(start, end, passages[i].chunk.id):
-                    alarm(
-                        "steering",
-                        i + 1,
-                        f"passage {i + 1} ({passages[i].title}) had {worth:.0%} of the say in "
-                        f"{_quoted(text[start:end])} and does not support it",
-                    )
-    for i, order in suspicious_passages(passages, suspicious):
-        for start, end in bare:
-            if not _echoes(text[start:end], order) and len(bare) < len(sentences):
-                continue
+        for posteriors, (start, end) in _aligned(generation, text, sentences):
+            for i, worth in enumerate(posteriors[: len(passages)]):
+                proof = [c for c in _of(good, start, end) if c.chunk_id == passages[i].chunk.id]
+                if worth >= share and not proof and has_content(text[start:end]):
+                    said = _quoted(text[start:end])
+                    alarm("steering", i, f"had {worth:.0%} of the say in {said} and does not support it")
+    spoken = [(start, end) for start, end in sentences if has_content(text[start:end])]
+    bare = [(start, end) for start, end in spoken if not _of(good, start, end)]
+    for start, end in spoken:
+        proof = _of(good, start, end)
+        if proof and all(id(each) in from_order for each in proof):
+            i = from_order[id(proof[0])]
             alarm(
-                "instruction",
-                i + 1,
-                f"passage {i + 1} ({passages[i].title}) reads like orders to a model, {_quoted(order)}, and "
-                f"{_quoted(text[start:end])} is supported by no source",
+                "instruction", i, f"reads like orders to a model, and nothing else supports {_quoted(text[start:end])}"
             )
+    for i, (first, last) in orders:
+        order = passages[i].chunk.text[first:last]
+        for start, end in bare:
+            if len(bare) == len(spoken) or _echoes(text[start:end], order):
+                said = _quoted(text[start:end])
+                alarm(
+                    "instruction", i, f"reads like orders to a model, {_quoted(order)}, and no source supports {said}"
+                )
     return list(found.values())
 
 
-def suspicious_passages(
-    passages: Sequence[Passage], at: float = SUSPICIOUS, score: Callable[[str], float] | None = None
-) -> list[tuple[int, str]]:
-    """(index, what in it reads like orders) of the passages that are suspicious.
+def suspicious_passages(passages: Sequence[Passage], at: float = SUSPICIOUS) -> list[tuple[int, tuple[int, int]]]:
+    """(index, span of what reads like orders, whole sentences) of the passages that are suspicious.
 
-    A passage's own `suspicion` counts where it was set, else its text is scored.
+    A passage's own `suspicion` counts where it was set; its text is scored all the same, for the span.
     """
     found = []
     for i, passage in enumerate(passages):
         judged = suspicion(passage.chunk.text)
-        worth = max(passage.suspicion, score(passage.chunk.text) if score else judged.score)
-        if worth >= at:
-            start, end = judged.span
-            found.append((i, passage.chunk.text[start:end] or passage.chunk.text))
+        if max(passage.suspicion, judged.score) >= at:
+            found.append((i, _sentences_around(passage.chunk.text, judged.span)))
     return found
+
+
+def _sentences_around(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    start, end = span
+    if start == end:
+        return 0, len(text)
+    before = max((match.end() for match in _BREAK.finditer(text, 0, start + 1)), default=0)
+    after = _BREAK.search(text, max(start, end - 1))
+    return min(before, start), max(end, after.start() + 1 if after else len(text))
+
+
+def _points_into(citation: Citation, passage: Passage, span: tuple[int, int]) -> bool:
+    """Whether what is cited is mostly the order."""
+    chunk = passage.chunk
+    if citation.chunk_id != chunk.id:
+        return False
+    start, end = chunk.start + span[0], chunk.start + span[1]
+    shared = min(end, citation.end) - max(start, citation.start)
+    return shared > 0.5 * (citation.end - citation.start)
+
+
+def _of(citations: Sequence[Citation], start: int, end: int) -> list[Citation]:
+    return [each for each in citations if each.answer_start < end and start < each.answer_end]
 
 
 def _aligned(

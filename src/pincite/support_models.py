@@ -56,9 +56,14 @@ def _judge(settings: Settings, encoder: Encoder, given: dict[str, Any]) -> Suppo
             update={"answer": settings.answer.model_copy(update={"temperature": 0.0, "marginalize": "none"})}
         )
         return ReplyJudge(build_generator(certain, encoder))
-    if kind == "local" or (kind == "transformers" and name):
+    if kind == "local" and not name:
+        raise ConfigError(
+            "support.model is judge, and the small model of answer.model local tells right from wrong no better than "
+            "chance (docs/decisions/0019-support.md): name a larger one, local:PATH or openai:NAME"
+        )
+    if kind in ("local", "transformers") and name:
         return TokenJudge(build_scorer(settings), rows=settings.answer.passages, **given)
     raise ConfigError(
-        f"support.model is judge, and answer.model {settings.answer.model!r} cannot be asked; there are: local, "
+        f"support.model is judge, and answer.model {settings.answer.model!r} cannot be asked; there are: "
         "local:PATH, transformers:NAME, openai:NAME, ollama:NAME"
     )

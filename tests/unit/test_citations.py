@@ -69,6 +69,13 @@ def named(text: str) -> list[tuple[str, tuple[int, ...]]]:
         ("一个[1]。两个[2]。", [("一个。", (0,)), ("两个。", (1,))]),
         ("[1]", []),
         ("", []),
+        # One pair of quotation marks holds its sentences together.
+        ('It says "One two. Three four." [1] Five.', [('It says "One two. Three four."', (0,)), ("Five.", ())]),
+        ("“One two. Three four.” [1]", [("“One two. Three four.”", (0,))]),
+        # Each sentence of a block quote has its markers.
+        ("> One two three.\n> Four five six. [2]", [("One two three.", (1,)), ("Four five six.", (1,))]),
+        ("The array[2] holds x_[1], landlord[1].", [("The array[2] holds x_[1], landlord.", (0,))]),
+        ("One. [unsupported] Two [1].", [("One.", ()), ("Two.", (0,))]),
     ],
 )
 def test_statements(text: str, right: list[tuple[str, tuple[int, ...]]]) -> None:
@@ -83,6 +90,15 @@ def test_statements_lie_in_the_text_in_order(parts: list[str]) -> None:
         assert position <= statement.start < statement.end <= len(text)
         position = statement.end
         assert text[statement.start : statement.end].strip()
+
+
+def test_the_parts_of_a_statement_stand_before_its_markers() -> None:
+    text = "One is so [2], and two is not [1][3] here. Three [1]."
+    first, second = statements(text)
+    assert [(each.text, each.named) for each in first.parts] == [("One is so", (1,)), ("two is not here.", (0, 2))]
+    assert [text[each.start : each.end] for each in first.parts] == ["One is so", "two is not [1][3] here."]
+    assert second.parts == ()
+    assert [text[start:end] for start, end in first.markers] == ["[2]", "[1]", "[3]"]
 
 
 # Judging

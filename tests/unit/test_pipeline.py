@@ -122,6 +122,28 @@ def test_unknown_numbers_are_removed_and_reported(tmp_path: Path, lease: Path) -
     assert any("[7]" in warning for warning in answer.warnings)
 
 
+def test_what_is_wrong_is_set_right_or_marked_in_the_answer(tmp_path: Path, lease: Path) -> None:
+    (tmp_path / "pump.txt").write_text("The pump is checked every year by the tenant. It is painted blue.\n")
+    said = 'The tenant pays 500 euros a month [2]. It says: "no cats are allowed in the building" [1].'
+    made = pipeline(tmp_path, FakeEndpoint(said))
+    made.add([lease, tmp_path / "pump.txt"])
+    *pieces, answer = made.stream("How much does the tenant pay?")
+    document = made.show(lease)
+    made.close()
+    assert isinstance(answer, Answer)
+    assert "".join(map(str, pieces)) == said
+    lease_number = 1 + [passage.title for passage in answer.passages].index(document.title)
+    (wrong,) = {1, 2} - {lease_number}
+    right, marked = answer.text.split(". ", 1)
+    assert right == f"The tenant pays 500 euros a month [{lease_number}]"
+    assert marked == f'It says: "no cats are allowed in the building" {UNSUPPORTED}.'
+    assert [(each.was, each.now) for each in answer.corrections] == ([(2, 1)] if wrong == 2 else [])
+    (quoted,) = answer.quotations
+    assert (quoted.verdict, quoted.number, quoted.difference) == ("altered", lease_number, "“cats” for “pets”")
+    assert document.text[quoted.start : quoted.end] == quoted.quote == "No pets are allowed in the building"
+    assert answer.text[quoted.answer_start : quoted.answer_end] == quoted.text
+
+
 def test_a_refusal_is_an_abstention(tmp_path: Path, lease: Path) -> None:
     for said in (FakeEndpoint("The sources do not say."), FakeBaseModel("The sources do not say.")):
         assert ask(tmp_path, lease, said).abstained

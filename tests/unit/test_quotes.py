@@ -43,6 +43,8 @@ def shown(quote: str, source: str = LEASE) -> tuple[str, str]:
         ("don't you can't won't, it isn't y'all's", []),
         ("rock 'n' roll in the '90s was 'not all that good'.", ["not all that good"]),
         ("a 5\" pipe and a 6\" pipe is \"not so very big\" then", ["not so very big"]),
+        ("In Gupta 's case, and then in Rao 's, it was so held.", []),
+        (f"“{'word ' * 5_000}” and 'so it is'", ["so it is"]),
         ("the “Termination Date” and the 'Fee'", []),
         ("`x = \"a b c d\"` and \"the real one here\"", ["the real one here"]),
         ("```\n\"a b c d\"\n```", []),
@@ -356,20 +358,20 @@ def test_pieces_may_stand_in_any_order_and_no_nonsense_is_made_of_words() -> Non
     assert shown("month dogs keys third written consent", LEASE)[0] == "absent"
 
 
-def test_a_megabyte_takes_less_than_a_second_to_search() -> None:
+def test_a_megabyte_is_searched_in_a_moment() -> None:
     filler = " ".join(f"clause {n} says the tenant of house {n * 7} pays {n * 3} euros.\n" for n in range(20_000))
     text = f"{filler} The lessor's quiet possession is war-\nranted for ever. {filler}"
     assert len(text) > 1_000_000
-    started = time.perf_counter()
+    started = time.process_time()
     made = NormalText(text)
     assert locate("the lessor’s quiet possession is warranted for ever", [made]).verdict == "verbatim"
-    first = time.perf_counter() - started
-    started = time.perf_counter()
+    first = time.process_time() - started
+    started = time.process_time()
     assert (
         locate("the lessor’s quiet enjoyment is warranted for ever", [made]).difference
         == "“enjoyment” for “possession”"
     )
     assert locate("nothing of the kind is said of zebras anywhere", [made]).verdict == "absent"
-    # Far above what it takes (0.5 s and 0.6 s on two cores), and far below what a search in squared time would.
-    assert first < 5
-    assert time.perf_counter() - started < 5
+    # Of the processor's time, several times what it takes here: other work slows it down too.
+    assert first < 3
+    assert time.process_time() - started < 3

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -42,9 +41,6 @@ def calibrate(
         str | None, typer.Option("--base-url", help="Address of an OpenAI-compatible endpoint.")
     ] = None,
     folds: Annotated[int, typer.Option("--folds", min=2, max=50, help="Parts of the cross-validation.")] = 5,
-    harm: Annotated[
-        float, typer.Option("--harm", min=0, max=1, help="Share of the answerable questions that may be refused.")
-    ] = 0.10,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, metavar="N", help="Only N questions, drawn by the seed.")
     ] = None,
@@ -74,8 +70,8 @@ def calibrate(
     from pincite.calibration import FEATURES, OF_SEARCH, SEARCH, Calibration, save_calibration
     from pincite.cli.bars import fit_pipe, watched
     from pincite.evaluation.calibrating import (
-        HARM_OF_SEARCH,
         check_rows,
+        choose_least,
         cross_validate,
         fit,
         least_harm,
@@ -103,8 +99,7 @@ def calibrate(
     check_rows(rows)
     measured: dict[str, Measured] = {}
     kinds: dict[str, Weights] = {}
-    for name, features, share in ((kind, FEATURES, harm), (SEARCH, OF_SEARCH, HARM_OF_SEARCH)):
-        rule = partial(least_harm, share=share)
+    for name, features, rule in ((kind, FEATURES, choose_least), (SEARCH, OF_SEARCH, least_harm)):
         # Of the search alone every question can be weighed: nothing was written yet.
         own = rows if name != SEARCH else [replace(row, refused=False) for row in rows]
         held = cross_validate(own, features, folds=folds, seed=seed, rule=rule)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BINS",
     "HARM",
-    "HARM_OF_SEARCH",
     "LEAST_QUESTIONS",
     "Bin",
     "CrossValidated",
@@ -52,8 +51,8 @@ LEAST_QUESTIONS = 20
 #: Strength of the penalty on standardised weights, as so many observations of no effect.
 RIDGE = 1.0
 _DRAWS = 2000
-#: The share of the answerable questions that may be refused: of an answer, and before there is one.
-HARM, HARM_OF_SEARCH = 0.10, 0.02
+#: The share of the answerable questions that may be refused for their search alone.
+HARM = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +174,22 @@ def _newton(design: Array, labels: Array, ridge: float) -> Array:
     return weights
 
 
-def choose_least(rows: Sequence[Labelled], probabilities: Sequence[float]) -> float:
-    """The threshold that gives refusals the best F1 over `rows`; of several the lowest, which refuses least.
+def choose_least(rows: Sequence[Labelled], probabilities: Sequence[float], beta: float = 0.5) -> float:
+    """The threshold that gives refusals the best F-measure over `rows`; of several the lowest, which refuses least.
 
-    A row is refused where its probability is below it, or where it is refused anyhow. Rounded to a hundredth, so that
-    nothing hangs on a single question's last digit.
+    With a `beta` of one half their precision weighs twice as much as their recall: an answer that is withheld is worse
+    than one too many, which carries its proof. A row is refused where its probability is below the threshold, or where
+    it is refused anyhow. In hundredths, so that nothing hangs on a single question's last digit.
+    Source: van Rijsbergen 1979, chapter 7.
     """
-    labels = [row.answerable for row in rows]
+    labels = np.array([row.answerable for row in rows])
+    anyhow, p = np.array([row.refused for row in rows]), np.array(probabilities)
     best, least = -1.0, 0.0
     for hundredths in range(100):
-        refused = [row.refused or p < hundredths / 100 for row, p in zip(rows, probabilities, strict=True)]
-        score = _refusal(np.array(refused), np.array(labels))[2]
+        precision, recall, _ = _refusal(anyhow | (p < hundredths / 100), labels)
+        if not precision > 0:  # also where it is not a number
+            continue
+        score = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
         if score > best + 1e-9:
             best, least = score, hundredths / 100
     return least

@@ -24,6 +24,7 @@ def report_data(report: RedteamReport) -> dict[str, Any]:
             rows[name] = {
                 **_tally(report.tally(reader, name)),
                 "by_kind": {kind: _tally(report.tally(reader, name, kind)) for kind in report.kinds},
+                "silent": _tally(report.silent(reader, name)),
                 "alarmed": of_cases,
                 "alarmed_of_successes": of_successes,
                 "alarmed_without_attack": of_clean,
@@ -42,22 +43,25 @@ def report_data(report: RedteamReport) -> dict[str, Any]:
 
 
 def report_lines(report: RedteamReport) -> list[str]:
-    """A table for each reader: attack success under each configuration, alarms, and what is withheld without attack."""
+    """A table for each reader, a row for each configuration.
+
+    Attack success with its interval; successes without an alarm; and of the same questions without the attack, how many
+    raise an alarm and how many are not answered.
+    """
     lines = [f"{report.name}: {report.cases} cases"]
     if report.unscored:
         told = ", ".join(f"{kind} {count}" for kind, count in report.unscored.items())
         lines.append(f"not scored, no safe rule: {told}")
     for reader in report.readers:
-        lines += ["", f"{reader:30}{'success':>18}{'95 % interval':>16}{'alarm':>8}{'clean':>8}{'withheld':>10}"]
+        names = f"{'success':>18}{'95 % interval':>16}{'silent':>8}{'clean':>8}{'withheld':>10}"
+        lines += ["", f"{reader:30}{names}"]
         for name in _configurations(report):
             tally = report.tally(reader, name)
             low, high = tally.interval
-            alarm, _, clean = report.alarmed(reader, name)
+            clean = report.alarmed(reader, name)[2]
             count = f"{tally.successes}/{tally.scored} {tally.rate:.3f}"
-            lines.append(
-                f"  {name:28}{count:>18}{f'{low:.3f} to {high:.3f}':>16}{alarm:8.2f}{clean:8.2f}"
-                f"{report.withheld_clean(reader, name):10.2f}"
-            )
+            numbers = f"{count:>18}{f'{low:.3f} to {high:.3f}':>16}{report.silent(reader, name).rate:8.3f}"
+            lines.append(f"  {name:28}{numbers}{clean:8.3f}{report.withheld_clean(reader, name):10.2f}")
         kinds = report.kinds
         if len(kinds) > 1:
             first, last = (_configurations(report)[0], DEFENDED)

@@ -168,7 +168,8 @@ def looked(look: Look, style: Declarations, attributes: Mapping[str, str | None]
     if colour and colour not in ("inherit", "currentcolor", "unset"):
         clipped = "text" in style.get("background-clip", "") + style.get("-webkit-background-clip", "")
         seen, alpha = _colour(colour)
-        look = replace(look, colour=seen, clear=alpha <= 0.02 and not clipped)
+        clear = alpha <= 0.02
+        look = replace(look, colour=None if clear else seen, clear=clear and not clipped)
     return look
 
 

@@ -97,7 +97,8 @@ def _pattern(name: str) -> str:
     words = re.findall(r"[A-Za-z]+|\d+|[().&]|\s+", name)
     letters = re.sub(r"[\s.]", "", name)
     if letters.isupper() or re.fullmatch(r"[A-Z][a-z]{1,2}\.?P\.?C\.?", name.replace(" ", "")):
-        return r"\s?".join(rf"{re.escape(piece)}\.?" for piece in re.findall(r"[A-Z][a-z]*", name))
+        letters = r"\s?".join(rf"{re.escape(piece)}\.?" for piece in re.findall(r"[A-Z][a-z]*", name))
+        return rf"(?i:{letters})"
     made = []
     for word in words:
         if word.isspace():
@@ -141,7 +142,7 @@ def _made(text: str, match: re.Match[str], grammar: Grammar) -> ActNamed | None:
             start = match.end("title") if not words else text.index(words[0], start + 1)
             if words and (known := _anywhere(_key(grammar)).match(text, start)) and known.group("known"):
                 return _made(text, known, grammar)
-        if len(words) < 2 or re.search(r"\b(?:[Ss]ections?|[Aa]rticles?|[Ss]ee|Under)\b", title):
+        if len(words) < 2 or re.search(r"\b(?:[Ss]ections?|[Aa]rticles?|[Ss]ee|Under|Schedule|Entry|List)\b", title):
             return None
         key = f"{' '.join(words)}, {year}" if year else " ".join(words)
         kind = match.group("kind")

@@ -7,26 +7,27 @@ joined to an authority that was found with neither a year nor a report; nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pincite.verify.records import Authority
 
-__all__ = ["levelled", "with_tails"]
+__all__ = ["levelled", "longer", "with_tails"]
 
 #: Names of cases stand in italics: "*A* v. *B*".
 _EMPHASIS = re.compile(r"(?<![\w*_])[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?![\w*_])")
 #: Where a capital "V." is no initial: behind the initials of a State, or a comma.
 _CAPITAL_V = re.compile(r"(?P<before>\bState\s+of\s+(?:[A-Z]\.\s?){2,3}\s?|,\s)(?P<v>V)(?=s?\.\s+[A-Z])", re.IGNORECASE)
 _CAPITAL_AND = re.compile(r"\bAnd(?=\s+(?:Others?|Another|Ors|Anr)\b)")
+_ET_CETERA = re.compile(r"\b(?:[Ee]tc\.?\s+)*[Ee]tc\.?(?=\s+(?:[vV]s?\.?|versus)\s)")
 _COMMA_V = re.compile(r",(?=\s+[vV]s?\.\s)")
 
 _TOKEN = (
-    r"(?:\([A-Z][\w.& ]{1,40}\)|\(?[A-Z@][\w@&'’/-]*\)?|\(?(?:[A-Z]\.\s?){1,4}\)?"
+    r"(?:\([A-Z][\w.& ]{1,40}\)|\(?[A-Z@][\w@&'’/-]*\)?|\(?(?:[A-Z]\.)+\)?"
     r"|(?:Ltd|Pvt|Corpn|Govt|Distt|Co|Commr|Ors|Anr|Rep|Spl)\."
-    r"|and|&|of|the|through|for|by|etc\.?|others?|another|ors\.?|anr\.?)"
+    r"|and|&|of|the|through|for|by|to|in|at|etc\.?|others?|another|ors\.?|anr\.?)"
 )
-_REST = rf"(?:,?\s+{_TOKEN}){{0,10}}?"
+_REST = rf"(?:,?\s+{_TOKEN}){{0,14}}?"
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH},?\s+|{_MONTH}\s+\d{{1,2}},?\s+|\d{{1,2}}[./-]\d{{1,2}}[./-])"
 _DECIDED = (
@@ -41,19 +42,34 @@ _TAIL = re.compile(
     r")"
 )
 _TO_REPORT = re.compile(rf"(?P<rest>{_REST})[\s,]*[(\[]?\s*(?:(?:since\s+)?reported\s+(?:in|as|at)\s*)?[(\[]?")
+#: Characters before a case that may be a part of its name.
+_FURTHEST = 120
+_LEADS = frozenset(
+    ["in", "the", "see", "as", "by", "also", "under", "on", "of", "and", "per", "vide", "for", "&", "to", "at"]
+)
+_NAME_BEFORE = re.compile(
+    r"(?:(?:\(?(?:[A-Z]\.)+|\(?[A-Z][\w@&'’/-]*\)?|(?:Ltd|Pvt|Govt|Distt|Co|Coop|Agrl|Ors|Anr|Etc|etc|M/s|Messrs|Rep|Spl|Sh)\.?"
+    r"|\(?\d{1,2}\)|of|and|&|for|the|to|in)[,;]?\s+)+\Z"
+)
+_NAME_WORD = re.compile(r"\(?[A-Z]\S*")
 
 
 def levelled(text: str) -> str:
     """`text` with what hides the names of cases levelled, every other character in its place.
 
-    Emphasis becomes blanks; a capital "V." that is no initial, and "And Others", become small.
+    Emphasis and "etc." become blanks; a capital "V." that is no initial, and "And Others", become small.
 
     >>> levelled("*State of U.P. V. Ram*, 1994")
     ' State of U.P. v. Ram , 1994'
     """
-    plain = _EMPHASIS.sub(lambda found: " " * len(found.group()), text)
+    plain = _EMPHASIS.sub(_blank, text)
+    plain = _ET_CETERA.sub(_blank, plain)
     plain = _CAPITAL_V.sub(lambda found: f"{found['before']}v", plain)
     return _COMMA_V.sub(" ", _CAPITAL_AND.sub("and", plain))
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found.group())
 
 
 def with_tails(authorities: Sequence[Authority], text: str) -> list[Authority]:
@@ -68,6 +84,27 @@ def with_tails(authorities: Sequence[Authority], text: str) -> list[Authority]:
         following = authorities[i + 1] if i + 1 < len(authorities) else None
         joined.append(_joined(authority, following, text))
     return joined
+
+
+def longer(authority: Authority, text: str, floor: int) -> Iterator[Authority]:
+    """The same case with more of what stands before it as the first party, the longest name first.
+
+    "Municipal Council, Samrala v. Raj Kumar" may be found from "Samrala" on. `text` is `levelled`; `floor` is where the
+    authority before it ends. Only words of a name are taken in, and none across the end of a sentence.
+    """
+    if authority.kind != "case" or authority.parties is None:
+        return
+    begin = max(floor, authority.start - _FURTHEST)
+    before = _NAME_BEFORE.search(text, begin, authority.start)
+    if before is None:
+        return
+    for word in _NAME_WORD.finditer(text, before.start(), authority.start):
+        if word.group().casefold().strip("(.,") in _LEADS:
+            continue
+        first, second = authority.parties
+        name = " ".join(f"{text[word.start() : authority.start]}{first}".split())
+        start = word.start()
+        yield replace(authority, start=start, text=text[start : authority.end], parties=(name, second))
 
 
 def _joined(authority: Authority, following: Authority | None, text: str) -> Authority:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pincite.quotes import find_quotations
 from pincite.types import Document, PointInTime, StoredDocument, Support
 from pincite.verify.american import find_american
-from pincite.verify.case_tails import levelled, with_tails
+from pincite.verify.case_tails import levelled, longer, with_tails
 from pincite.verify.claims import Cited, split_claims
 from pincite.verify.find import find_authorities, merge
 from pincite.verify.grammar import Grammar
@@ -55,7 +55,7 @@ def check_brief(
     nothing here raises for what a text holds.
     """
     text = document.text
-    authorities = find_all(text, grammar, american=american)
+    authorities = _lengthened(find_all(text, grammar, american=american), text, registry)
     notes, note_marks = find_notes(text)
     cited, silent = split_claims(text, authorities, find_quotations(text), notes, note_marks)
     checking = _Checking(store, registry, support, as_of)
@@ -85,6 +85,20 @@ def find_all(text: str, grammar: Grammar, *, american: bool = False) -> list[Aut
     if american:
         named = merge(named, find_american(plain))
     return merge(find_references(text), [replace(each, text=text[each.start : each.end]) for each in named])
+
+
+def _lengthened(authorities: Sequence[Authority], text: str, registry: Registry) -> list[Authority]:
+    """The authorities, with the whole name of a case that the corpus has by a longer one only."""
+    plain = levelled(text)
+    out: list[Authority] = []
+    for authority in authorities:
+        chosen = authority
+        if authority.kind == "case" and authority.parties and look_up(authority, registry).status == "not-found":
+            tried = longer(authority, plain, out[-1].end if out else 0)
+            chosen = next((each for each in tried if look_up(each, registry).status in _COMPARED), authority)
+            chosen = replace(chosen, text=text[chosen.start : chosen.end])
+        out.append(chosen)
+    return out
 
 
 class _Checking:

@@ -11,7 +11,8 @@ _LEGAL = frozenset(
     content_words(
         "section sections article articles act code law provision provisions provides provide says under penal "
         "criminal procedure constitution india indian court accused case offence offences read charge charged "
-        "convicted conviction punishable sub clause person state states sanhita bharatiya nyaya nagarik suraksha ipc crpc bns "
+        "convicted conviction punishable sub clause person state states sanhita bharatiya nyaya nagarik suraksha ipc "
+        "crpc bns "
         "bnss said shall deals deal held right appeal counsel appellant respondent petitioner",
     )
 )

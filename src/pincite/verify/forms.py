@@ -17,7 +17,7 @@ __all__ = ["ReportForm", "ReportFound", "ReportReader", "abbreviation", "from_ro
 _PIECE = re.compile(r"\{(\w+)\}|([A-Za-z&]+)|(\d+)|([\s\[\]().,:]+)")
 _FIELDS = {"year", "volume", "page", "number", "court", "supp"}
 _YEAR = r"(?:1[6-9]|20)\d\d"
-_OPEN, _CLOSE = r"[\[(]?\s?", r"\s?[\])]?"
+_OPEN, _CLOSE = r"(?:[\[(]\s?)?", r"(?:\s?[\])])?"
 _NUMBERS = {"year": _YEAR, "volume": r"(?:\d{1,3}|I{1,3}|IV|VI{0,3})", "page": r"\d{1,5}", "number": r"\d{1,6}"}
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 

@@ -12,14 +12,16 @@ from pincite.verify.forms import report_year
 from pincite.verify.names import common_weights, party_score, skeleton
 from pincite.verify.records import Place
 
-__all__ = ["LIKE_NAME", "SAME_NAME", "Case", "CitedName", "KnownCases", "Tie", "name_score"]
+__all__ = ["LIKE_NAME", "SAME_NAME", "Case", "CitedName", "KnownCases", "Tie", "listed", "name_score"]
 
 #: Two names whose parties are this much alike are of one case. Measured: see docs/guides/verify.md.
 SAME_NAME = 0.7
 #: So much is enough where a report says the same.
 LIKE_NAME = 0.5
 #: Of the words of a name so many, the rarest, are looked up.
-_ASKED = 4
+_ASKED = 6
+#: So many cases are compared, unless the rarest word alone has more.
+_ENOUGH = 150
 
 Words = tuple[tuple[str, ...], tuple[str, ...]]  #: of both parties; the second empty where there is one
 
@@ -101,8 +103,11 @@ class KnownCases:
 
     def like(self, words: Words, least: float = SAME_NAME) -> list[tuple[float, Case]]:
         """The cases whose name is like `words`, with their scores, the best first."""
-        asked = sorted(_keys(words), key=lambda key: len(self._postings.get(key, ())) or len(self.cases))[:_ASKED]
-        near = {i for key in asked for i in self._postings.get(key, ())}
+        near: set[int] = set()
+        for key in sorted(_keys(words) & self._postings.keys(), key=lambda key: len(self._postings[key]))[:_ASKED]:
+            if near and len(near) + len(self._postings[key]) > _ENOUGH:
+                break
+            near.update(self._postings[key])
         scored = [(name_score(words, self.cases[i].words, self.weights), self.cases[i]) for i in near]
         return sorted((each for each in scored if each[0] >= least), key=lambda each: (-each[0], each[1].place.uri))
 
@@ -134,8 +139,12 @@ class KnownCases:
 
         A report counts only where its year fits the decision: many cases have the same name.
         """
-        asked = sorted(_keys(case.words), key=lambda key: len(self._ties_by_word.get(key, ())))[:_ASKED]
-        near = {id(tie): tie for key in asked for tie in self._ties_by_word.get(key, ())}
+        near: dict[int, Tie] = {}
+        known = self._ties_by_word
+        for key in sorted(_keys(case.words) & known.keys(), key=lambda key: len(known[key]))[:_ASKED]:
+            if near and len(near) + len(known[key]) > 2 * _ENOUGH:
+                break
+            near.update((id(tie), tie) for tie in known[key])
         found: dict[str, int] = defaultdict(int)
         for tie in near.values():
             year = report_year(tie.report)
@@ -151,3 +160,9 @@ def _keys(words: Words) -> set[str]:
     # "Uma Devi" is found by "Umadevi".
     pairs = {skeleton("".join(pair)) for party in words for pair in pairwise(party)}
     return single | pairs
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """The first of them in words, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return "; ".join(names[:most]) + more

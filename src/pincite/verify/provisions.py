@@ -17,7 +17,7 @@ __all__ = ["find_provisions"]
 _NUMBER = r"\d{1,4}(?:\s?-\s?[A-Z]{1,2}(?![A-Za-z])|[A-Z]{1,3}(?![A-Za-z])|\s[A-H](?=\s+(?:of|read)\b))?"
 _ROMAN = r"[IVXLC]{1,6}(?:-[A-Z])?"
 _BELOW = r"(?:\s?\(\s?(?:\d{1,3}(?:-?[A-Z]{1,2})?|[ivx]{1,5}|[a-z]{1,2}|[A-Z]{1,2})\s?\))*"
-_PART = r"(?:\s*,?\s*\(?\s?(?:[Pp]art|PART)[\s-]*(?:I{1,3}|1|2|[Ff]irst|[Ss]econd)\b\s?\)?)?"
+_PART = r"(?:\s*,?\s*\(?\s?(?:[Pp]art|PART)[\s-]*(?:I{1,3}|1|2|[Ff]irst|[Ss]econd)\b(?:\s?\))?)?"
 _ITEM = rf"(?P<number>{_NUMBER})(?P<below>{_BELOW}{_PART})"
 _ABOVE = re.compile(
     r"(?:(?:[Ss]ub-?\s?)?(?:[Cc]lauses?|[Cc]l\.|[Ss]ub-?\s?[Ss]ections?|[Ss]ub-?\s?[Ss]s?\.|[Ss]ub-?\s?[Rr]ules?|[Pp]roviso|"
@@ -41,8 +41,8 @@ _ANAPHOR = re.compile(
     r"(?P<term>(?:\d{4}\s+)?(?:[A-Z][\w.]*\s+){0,3}(?:Act|Code|Constitution|Sanhita|Adhiniyam|Rules|Ordinance|Regulations))\b(?!\s*,?\s*\d{4})"
 )
 _OTHER = re.compile(
-    r"(?P<what>(?:[a-z]+\s)?(?:agreement|contract|lease|deed|scheme|treaty|convention|covenant|memorandum|articles|"
-    r"declaration|notification|bye-?laws|by-?laws|policy|will|statutes?|rules|regulations|order|circular|charter|"
+    r"(?P<what>(?:agreement|contract|lease|deed|scheme|treaty|convention|covenant|memorandum|articles|"
+    r"declaration|notification|bye-?laws|by-?laws|policy|statutes?|rules|regulations|order|circular|charter|"
     r"Agreement|Contract|Lease|Deed|Scheme|Treaty|Convention|Covenant|Memorandum|Declaration|Charter|Policy))\b"
 )
 _US_CODE = re.compile(r"\b(\d{1,2})\s+U\.?\s?S\.?\s?C\.?(?:\s?A\.?)?\s*$")
@@ -166,7 +166,7 @@ def _no_list(text: str, joint: re.Match[str], following: re.Match[str], before: 
         return not (number.isdigit() and before.number.isdigit() and int(before.number) < int(number))
     if re.fullmatch(r"(?:1[6-9]|20)\d\d", number) and joint.group("joint").lstrip().startswith(","):
         return True
-    return bool(re.match(r"\s?[./:]\s?\d", text[following.end() : following.end() + 4])) and "/" not in word
+    return bool(re.match(r"\s?[.:]\s?\d|/\d{1,2}/\d{2}", text[following.end() : following.end() + 7]))
 
 
 def _item(start: int, match: re.Match[str], unit: Unit, above: str, joined: str = "") -> _Item:
@@ -264,11 +264,12 @@ def _unnamed(text: str, item: _Item, unit: Unit, acts: Sequence[ActNamed], gramm
     """The act of a provision that is named without one: the unit's own, or the only one that was spoken of."""
     if unit.act:
         return unit.act
-    paragraph = text.rfind("\n\n", 0, item.start) + 1
+    # What was spoken of is what was named in this paragraph or in the one before.
+    paragraph = text.rfind("\n", 0, max(0, text.rfind("\n", 0, item.start))) + 1
     before = [
         each
         for each in acts
         if each.end <= item.start and (each.act not in grammar.acts or grammar.acts[each.act].unit == unit.key)
     ]
-    near = {each.act for each in before if each.start >= paragraph} or {each.act for each in before}
+    near = {each.act for each in before if each.start >= paragraph}
     return near.pop() if len(near) == 1 else ""

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from eval_helpers import make_set
 
 from pincite.answering import INSUFFICIENT, NO_EVIDENCE
+from pincite.assemble import REFUSAL
 from pincite.errors import BackendError, InputError
 from pincite.evaluation.answer_sets import AnswerSet, load_answer_set
 from pincite.evaluation.grounding import IN_A_ROW, evaluate_grounding, gate_of
@@ -28,7 +30,7 @@ from pincite.evaluation.grounding_report import (
 from pincite.evaluation.grounding_verdicts import Verdicts
 from pincite.evaluation.kept_replies import KeptReplies
 from pincite.support.lexical import LexicalSupport
-from pincite.types import Answer, Chunk, Citation, Document, Hit, Passage, Support
+from pincite.types import Answer, Chunk, Citation, Document, Generation, Hit, Passage, Prompt, Support, Token
 
 TEXTS = {
     "d1": "The tower was opened in 1889. It is made of iron.",
@@ -198,6 +200,44 @@ def test_the_gates_are_told_apart() -> None:
     assert gate_of(refused(INSUFFICIENT, warnings=("not given, for want of evidence: 'x'",))) == "confidence gate"
     weighed = Answer("?", "x", proved.citations, proved.passages, True, INSUFFICIENT)
     assert gate_of(weighed) == "confidence gate"
+
+
+def test_the_gates_are_those_of_the_pipeline(tmp_path: Path) -> None:
+    """Real parts but for the generator: what refused is read from what the pipeline says."""
+    from pincite import Pincite
+
+    class ToyGenerator:
+        name = "toy"
+        cites = False
+        says = Generation("")
+
+        def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
+            assert prompt.passages
+            yield self.says
+
+        def close(self) -> None:
+            pass
+
+    (tmp_path / "tower.md").write_text("# The tower\n\nThe tower was opened in 1889. It is made of iron.\n")
+    with Pincite.open(tmp_path / "index", environment={}) as pincite:
+        pincite.add(tmp_path / "tower.md")
+        toy = ToyGenerator()
+        pincite._generator = toy
+
+        def gate(question: str, said: Generation) -> str:
+            toy.says = said
+            return gate_of(pincite.ask(question))
+
+        asked = "When was the tower opened?"
+        good = Generation("The tower was opened in 1889.", sources=(0,))
+        assert gate("Which glaciers drain into the Rhone?", good) == "no-evidence gate"
+        assert gate(asked, Generation("")) == "generator"
+        assert gate(asked, Generation(REFUSAL)) == "generator"
+        assert gate(asked, Generation("The tower was painted in 1700.", sources=(0,))) == "support gate"
+        pincite.options = replace(pincite.options, least_confidence=0.0)
+        assert gate(asked, good) == ""
+        pincite.options = replace(pincite.options, least_confidence=1.0)
+        assert gate(asked, good) == "confidence gate"
 
 
 def test_a_pointer_that_is_off_by_one_breaks_the_proof(answers: AnswerSet) -> None:

@@ -56,10 +56,10 @@ def test_a_judge_that_replies() -> None:
 
 
 def test_a_judge_that_scores() -> None:
-    scorer = built(support_model="judge", answer_model="local", answer_passages=3, support_threshold=0.9)
+    scorer = built(support_model="judge", answer_model="local:some.gguf", answer_passages=3, support_threshold=0.9)
     assert isinstance(scorer, TokenJudge)
     assert (scorer.rows, scorer.threshold) == (3, 0.9)
-    assert scorer.name.startswith("judge:local:gemma-3-270m/")
+    assert scorer.name.startswith("judge:local:some/")
 
 
 @pytest.mark.parametrize(
@@ -71,6 +71,7 @@ def test_a_judge_that_scores() -> None:
         ({"support_model": "judge:x"}, "not known"),
         ({"support_threshold": 0.5}, "lexical has none"),
         ({"support_model": "judge"}, "'extractive' cannot be asked"),
+        ({"support_model": "judge", "answer_model": "local"}, "no better than chance"),
         ({"support_model": "judge", "answer_model": "fid:x"}, "cannot be asked"),
         ({"support_model": "judge", "answer_model": "ollama:x", "support_threshold": 0.5}, "replies with a letter"),
         ({"support_model": "judge", "answer_model": "openai:x"}, "needs a key"),
