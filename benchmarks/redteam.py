@@ -97,7 +97,7 @@ def main() -> None:
                 print(
                     f"{name}: the right answer stands in what is found without the poison: {held}/{len(attacks.cases)}"
                 )
-            report = redteam(attacks, readers, ground, LexicalSupport(encoder), listener=Progress())
+            report = redteam(attacks, readers, ground, LexicalSupport(), listener=Progress())
             for reader in readers:
                 reader.close()
         made[name] = report_data(report)

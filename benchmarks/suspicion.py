@@ -4,13 +4,13 @@
 
 Attacks: the 75 of BIPIA's training file, each at the start, the middle and the end of three of its e-mails, and the
 malicious items of bastioncorpus alone. Clean: the e-mails themselves, the benign items of bastioncorpus, and chunks
-(as pincite cuts them) of the Debian Policy Manual, the documents of docling, three Indian Acts, the Constitution of India,
-and passages of SciFact and CLAPNQ. Every figure but the last table is out of fold: BIPIA's types of attack are held out
-three at a time with all their items, carriers are BIPIA's test e-mails, clean documents are held out whole. The
+(as pincite cuts them) of the Debian Policy Manual, the documents of docling, three Indian Acts, the Constitution of
+India, and passages of SciFact and CLAPNQ. Every figure but the last table is out of fold: BIPIA's types of attack are
+held out three at a time with all their items, carriers are its test e-mails, clean documents are held out whole. The
 patterns themselves were written with the attacks of both sets in sight, so that they are no unseen data for them.
 
-``--fit`` prints the weights of all data, for `_WEIGHTS` and `_BIAS`. The bias is put where `--alarms` of the clean chunks
-are at 0.5 or above.
+``--fit`` prints the weights of all data, for `_WEIGHTS` and `_BIAS`. The bias is put where `--alarms` of the clean
+chunks are at 0.5 or above.
 """
 
 from __future__ import annotations
@@ -203,9 +203,8 @@ def main() -> None:
         if name not in good:
             row["auc against clean documents"] = auc(documents, z)
         table[name] = row
-        print(
-            f"{name:36}{len(z):7}{row['at or above 0.5']:9.4f}{row.get('auc against clean documents', float('nan')):8.3f}"
-        )
+        told = row.get("auc against clean documents", float("nan"))
+        print(f"{name:36}{len(z):7}{row['at or above 0.5']:9.4f}{told:8.3f}")
     attacks = np.concatenate([np.array(scores[n]) for n in scores if n not in good and n.startswith("bipia ")])
     print(f"all of BIPIA's attacks: {(attacks >= 0).mean():.4f} at or above 0.5, AUC {auc(documents, attacks):.3f}")
     for rate in (0.001, 0.002, 0.005, 0.01, 0.02):

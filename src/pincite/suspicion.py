@@ -73,7 +73,8 @@ _MODEL = _any(
 _ANSWER = _any("answers?", "responses?", "repl(?:y|ies)", "outputs?", "summar(?:y|ies)", "messages?", "completions?")
 _SECRET = _any(
     r"(?:system|hidden|initial|secret) (?:prompt|instructions?|message)", r"system-?prompt", r"api[ _-]?keys?",
-    r"passwords?", r"credentials?", r"environment variables?", r"secrets?\b", r"(?:raw )?customer (?:data|database|list)",
+    r"passwords?", r"credentials?", r"environment variables?", r"secrets?\b",
+    r"(?:raw )?customer (?:data|database|list)",
     r"(?:full|private|confidential|internal)(?: \w+)? (?:data|list|pages?|configuration|contents?)",
     r"(?:full|internal) (?:list|contents?|configuration)", r"private (?:data|pages?)",
     r"customer (?:e-?mails|list)", r"initial instructions", r"(?:exact )?instructions you (?:were|have been) given",
@@ -256,23 +257,23 @@ _SPACED = re.compile(r"\b(?:[a-z] ){4,}")
 #: that an order alone, "Use the following form", is not suspicious.
 _BIAS = -3.0
 _WEIGHTS: dict[str, float] = {
-    "override": 3.21,
+    "override": 3.39,
     "to a model": 3.20,
-    "to a reader": 1.30,
-    "your answer": 3.83,
-    "order": 2.75,
-    "order about the answer": 2.26,
-    "task": 4.50,
+    "to a reader": 1.20,
+    "your answer": 4.00,
+    "order": 2.71,
+    "order about the answer": 2.56,
+    "task": 5.00,
     "role": 4.30,
-    "forged reasoning": 3.30,
+    "forged reasoning": 3.26,
     "forged frame": 3.20,
-    "secret": 4.40,
-    "sent out": 4.00,
-    "lure": 0.88,
-    "kept for later": 0.21,
-    "decode": 3.62,
-    "encoded words": 1.46,
-    "encoded order": 4.09,
+    "secret": 4.73,
+    "sent out": 3.99,
+    "lure": 0.81,
+    "kept for later": 0.15,
+    "decode": 3.61,
+    "encoded words": 1.39,
+    "encoded order": 4.06,
     "hidden characters": 3.20,
 }
 

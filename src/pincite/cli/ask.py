@@ -140,6 +140,8 @@ def print_sources(
     """
     from rich.markup import escape
 
+    if answer.searched not in ("", answer.question):
+        out.print(f"[dim]searched for: {escape(answer.searched)}[/]")
     if answer.citations:
         out.print()
     for citation in answer.citations:

@@ -207,6 +207,7 @@ def _settings(
 
 def _scorer(name: str | None, bench: Bench) -> SupportScorer:
     """The scorer of that name; that of the settings for None. Raises as `pincite.support_models.build_support`."""
+    from pincite.support.lexical import LexicalSupport
     from pincite.support_models import build_support
 
     settings = bench.first
@@ -216,6 +217,8 @@ def _scorer(name: str | None, bench: Bench) -> SupportScorer:
         chosen = settings.support.model_copy(update={"model": kind if kind == "judge" else name, "threshold": None})
         answer = settings.answer.model_copy(update={"model": model} if kind == "judge" and model else {})
         settings = settings.model_copy(update={"support": chosen, "answer": answer})
+    if settings.support.model == "lexical" and settings.support.threshold is None:
+        return LexicalSupport()  # only the verdict counts here: vectors choose which sentence to show
     return build_support(settings, bench.encoder)
 
 

@@ -105,7 +105,7 @@ def redteam(
                     passages=settings.answer.passages,
                 ) as ground,
             ):
-                reports.append(run(each, readers, ground, LexicalSupport(encoder), listener=listener))
+                reports.append(run(each, readers, ground, LexicalSupport(), listener=listener))
         finally:
             for reader in readers:
                 reader.close()

@@ -23,6 +23,7 @@ _DEFINED = re.compile(
     r"\s*,?\s*\([^()]{0,90}?[\"'“‘]\s*(?:[Tt]he\s+|[Ss]aid\s+)*(?P<term>[A-Z0-9][\w .&-]{0,40}?)"
     r"\s*[\"'”’]{1,2}[^()]{0,60}\)"
 )
+_NO_TITLE = re.compile(r"\b(?:[Ss]ections?|[Aa]rticles?|[Ss]ee|Under|Schedule|Entry|List)\b")
 _NO_NAME = frozenset(
     ["the", "this", "that", "said", "such", "same", "under", "principal", "new", "old", "amending", "parent"]
 )
@@ -42,14 +43,13 @@ class ActNamed:
 def acts_named(text: str, grammar: Grammar) -> list[ActNamed]:
     """Every act that `text` names, in order."""
     found: list[ActNamed] = []
-    last = 0
-    for match in _anywhere(_key(grammar)).finditer(text):
-        if match.start() < last:
-            continue
+    pattern, position = _anywhere(_key(grammar)), 0
+    while match := pattern.search(text, position):
         made = _made(text, match, grammar)
         if made is not None:
             found.append(made)
-            last = made.end
+        # What is no act may hold one: "See the Arms Act".
+        position = made.end if made else match.start() + len(match.group().split()[0])
     return found
 
 
@@ -142,7 +142,12 @@ def _made(text: str, match: re.Match[str], grammar: Grammar) -> ActNamed | None:
             start = match.end("title") if not words else text.index(words[0], start + 1)
             if words and (known := _anywhere(_key(grammar)).match(text, start)) and known.group("known"):
                 return _made(text, known, grammar)
-        if len(words) < 2 or re.search(r"\b(?:[Ss]ections?|[Aa]rticles?|[Ss]ee|Under|Schedule|Entry|List)\b", title):
+        # "Part II of the Indian Penal Code" is that code; "Part II of the Act" names none.
+        inner = re.search(r"\bof\s+(?:the\s+)?(?=\S+(?:\s+\S+)*$)", match.group("title"))
+        known = _anywhere(_key(grammar)).match(text, match.start("title") + inner.end()) if inner else None
+        if known and known.group("known") and known.end("known") == match.end("title"):
+            return _made(text, known, grammar)
+        if len(words) < 2 or words[-2].casefold() in _NO_NAME or _NO_TITLE.search(title):
             return None
         key = f"{' '.join(words)}, {year}" if year else " ".join(words)
         kind = match.group("kind")

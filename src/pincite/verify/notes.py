@@ -26,9 +26,8 @@ _MARK = re.compile(r"(?<![\w\]\[])\[\^?(\d{1,3})\](?!\()|(?<=\])\[\^?(\d{1,3})\]
 #: ``DOCUMENT@VERSION:START-END``, see `pincite.types.Citation.reference`.
 _POINTER = re.compile(r"\b(?P<document>[0-9a-f]{16})@(?P<version>\d{1,6}):(?P<start>\d{1,9})-(?P<end>\d{1,9})\b")
 #: A source as ``pincite ask`` prints it: title and address, two spaces apart, and where it stands there.
-_PRINTED = re.compile(
-    r"(?P<address>[^\n·]*\S) · version (?P<version>\d{1,6})[^\n·]*·\s+characters (?P<start>\d{1,9})-(?P<end>\d{1,9})"
-)
+_PRINTED = re.compile(r" · version (?P<version>\d{1,6})[^\n·]{0,200}·\s+characters (?P<start>\d{1,9})-(?P<end>\d{1,9})")
+_LONGEST_ADDRESS = 1000
 _BLANK = re.compile(r"\n[ \t]*(?:\n|\Z)")
 
 
@@ -102,8 +101,11 @@ def find_references(text: str) -> list[Authority]:
     ]
     for match in _PRINTED.finditer(text):
         # What is printed before the address is the title; the address is what follows the last two spaces.
-        address = re.split(r"\s{2,}", match["address"].strip())[-1]
-        start = match.start("address") + match["address"].rindex(address)
+        line = text[max(0, match.start() - _LONGEST_ADDRESS) : match.start()].rpartition("\n")[2]
+        address = re.split(r"\s{2,}", line)[-1]
+        start = match.start() - len(address)
+        if not address.strip():
+            continue
         found.append(
             Authority(
                 kind="reference",

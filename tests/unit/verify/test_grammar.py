@@ -61,6 +61,14 @@ def cases(text: str) -> list[Authority]:
         ("section 302 and 3 others", ["- section 302"]),
         ("Section 302, 1973 was the year", ["- section 302"]),
         ("42 U.S.C. § 1983", ["42 U.S.C. section 1983"]),
+        ("u/s. 304 Part-II of the Indian Penal Code, not u/s. 302", ["ipc section 304 Part II", "ipc section 302"]),
+        ("Part II-A of the Act and sub-section (4) of S. 17 of the Act", ["- section 17 (4)"]),
+        (
+            "Section 498-A, 302/34 and 120-B IPC",
+            ["ipc section 498A", "ipc section 302", "ipc section 34", "ipc section 120B"],
+        ),
+        ("Section 482 CrPc", ["crpc section 482"]),
+        ("S. 4 of the Tamil Nadu Land Acquisition Act", ["Tamil Nadu Land Acquisition Act section 4"]),
     ],
 )
 def test_provisions(text: str, expected: list[str]) -> None:
@@ -149,6 +157,10 @@ def test_two_reports_of_one_kind_are_two_cases() -> None:
          ("Binod Singh", "District Magistrate, Dhanbad, Bihar and Ors.")),
         ("vs the case of Common Cause, A Registered Society v. Union of India, (1996) 6 SCC 530",
          ("Common Cause, A Registered Society", "Union of India")),
+        ("State of Orissa v. M. A. Tulloch and Company (1963)", ("State of Orissa", "M. A. Tulloch and Company")),
+        ("Munshi Ram v. Delhi Administration Crl. A. No. 124 of 1965", ("Munshi Ram", "Delhi Administration")),
+        ("Ram And Others v. State (Govt. of Delhi) (2003)", ("Ram And Others", "State (Govt. of Delhi)")),
+        ("Narain Das (Since Deceased) By L.Rs v. Agra Nagar", ("Narain Das (Since Deceased) By L.Rs", "Agra Nagar")),
         ("the CBI. In State of West Bengal v. Committee for Protection, (2010) 3 SCC 571",
          ("State of West Bengal", "Committee for Protection")),
     ],
