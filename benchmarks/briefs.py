@@ -197,7 +197,7 @@ def main() -> None:
     parser.add_argument("--judgments", type=int, default=600, help="how many of the 2,914 are in the corpus; 0: all")
     parser.add_argument("--briefs", type=int, default=100, help="of each kind")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--work", type=Path, help="keep corpus and index here, and use the index that is there")
+    parser.add_argument("--work", type=Path, help="keep corpus and index here; an index that is there is used")
     parser.add_argument("--json", type=Path, help="write every brief and what was said of it here")
     parser.add_argument("--show", action="store_true", help="print every fault that was missed and every false alarm")
     arguments = parser.parse_args()
@@ -211,6 +211,8 @@ def main() -> None:
         if not (work / "index").exists():
             shutil.rmtree(work / "judgments", ignore_errors=True)
             lay_out(work, chosen, data)
+        # Of an index that was kept: what is in it, whatever the seed.
+        chosen = [each for each in everything if (work / "judgments" / each["_id"]).is_dir()]
         p = make_index(work, data)
         try:
             run(p, arguments, everything, chosen)

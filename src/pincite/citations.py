@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pincite.assemble import unescape
 from pincite.blocks import Blocks
 from pincite.claims import same_sense
 from pincite.quotation_marks import find_quotations
@@ -137,7 +138,8 @@ def supporting(
     """
     known = [i for i in dict.fromkeys(indices) if 0 <= i < len(passages)]
     texts = [passages[i].chunk.text for i in known]
-    found = list(zip(known, support.judge(statement.text, texts, question=question), strict=True)) if known else []
+    worth = support.judge(unescape(statement.text), texts, question=question) if known else []
+    found = list(zip(known, worth, strict=True))
     if one and found:
         # Python's max keeps the first of equals: the source the generator put first.
         found = [max(found, key=lambda pair: pair[1].score)]
@@ -177,7 +179,7 @@ def _by_quotation(statement: Statement, indices: Sequence[int], passages: Sequen
         return []
     for i in indices:
         source = passages[i].chunk.text
-        quoted = [(words := statement.text[start:end], locate(words, [source])) for start, end in spans]
+        quoted = [(words := statement.text[start:end], locate(unescape(words), [source])) for start, end in spans]
         located = [each for _, each in quoted]
         # True words prove nothing in a sentence that turns their sense.
         if all(
@@ -203,7 +205,7 @@ def _by_clauses(
     texts = [passages[i].chunk.text for i in indices]
     found: dict[int, list[Support]] = {}
     for clause in clauses:
-        worth = support.judge(clause, texts)
+        worth = support.judge(unescape(clause), texts)
         best = max(range(len(texts)), key=lambda n: (worth[n].verdict in ("verbatim", "supported"), worth[n].score, -n))
         if worth[best].verdict not in ("verbatim", "supported"):
             return []
@@ -264,7 +266,7 @@ def quotation(
 ) -> Quotation:
     """What becomes of the words at `span`, credited to the passages of these indices."""
     words = text[slice(*span)]
-    located = locate(words, sources, named)
+    located = locate(unescape(words), sources, named)
     if located.source < 0:
         return Quotation(*span, words, located.verdict)
     chunk = passages[located.source].chunk

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -33,6 +32,7 @@ from pincite.cli.versions import (
     version_data,
     versions_of,
 )
+from pincite.cli.writing import Writing
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -95,13 +95,13 @@ def ask(
     )
     wanted = parse_where(where)
     answer: Answer | None = None
+    writing = Writing()
     with open_index(settings) as pincite:
         for piece in pincite.stream(question, where=wanted, as_of=as_of, as_recorded=as_recorded):
             if isinstance(piece, Answer):
                 answer = piece
             elif not as_json:
-                sys.stdout.write(piece)
-                sys.stdout.flush()
+                writing.take(piece)
         assert answer is not None
         if not answer.passages and (told := nothing_then(pincite.store, as_of, as_recorded, wanted)):
             # What a leg says of words is beside the point then.
@@ -115,7 +115,7 @@ def ask(
             row.update(version_data(versions.get((row["document_id"], row["version"]))))
         print_json(data)
     else:
-        sys.stdout.write("\n")
+        writing.end(answer)
         print_sources(console(), answer, versions, point=told_point(as_of, as_recorded))
         if explain:
             from pincite.cli.explain import print_explanation
@@ -158,7 +158,7 @@ def print_sources(
         for line in citation.context.splitlines():
             if line.strip("|-: "):  # all but the row of dashes
                 out.print(f"    [dim]{escape(line)}[/]")
-        out.print(f"    “{escape(' '.join(citation.quote.split()))}”")
+        out.print(f"    “{escape(' '.join(citation.quote.split()))}” [dim]{escape(citation.reference)}[/]")
     print_proof(out, answer)
     for warning in answer.warnings:
         out.print(f"[yellow]note[/] {escape(warning)}")

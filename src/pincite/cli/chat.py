@@ -32,10 +32,9 @@ from pincite.cli.versions import (
     version_data,
     versions_of,
 )
+from pincite.cli.writing import Writing
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from pincite.build import Pincite
     from pincite.types import Answer, Filter, Message
 
@@ -165,14 +164,14 @@ class _Talk:
         from pincite.types import Answer, Message
 
         answer: Answer | None = None
+        writing = Writing()
         for piece in self.pincite.stream(
             question, where=self.where, as_of=self.as_of, as_recorded=self.as_recorded, history=tuple(self.history)
         ):
             if isinstance(piece, Answer):
                 answer = piece
             elif not self.as_json:
-                sys.stdout.write(piece)
-                sys.stdout.flush()
+                writing.take(piece)
         assert answer is not None
         # Only what was answered is part of the conversation: a question that failed can be asked again.
         self.history += [Message("user", question, answer.searched), Message("assistant", answer.text)]
@@ -189,10 +188,8 @@ class _Talk:
                 row.update(version_data(versions.get((citation.document_id, citation.version))))
             _json_line(data)
             return
-        sys.stdout.write("\n")
+        writing.end(answer)
         out = console()
-        if answer.searched != question:
-            _print_searched(out, answer.searched)
         print_sources(out, answer, versions, point=told_point(self.as_of, self.as_recorded))
         out.print()
 
@@ -218,12 +215,6 @@ class _Talk:
             )
         if not self.last.passages:
             out.print("no passage was read")
-
-
-def _print_searched(out: Console, searched: str) -> None:
-    from rich.markup import escape
-
-    out.print(f"[dim]searched for: {escape(searched)}[/]")
 
 
 def _json_line(value: dict[str, Any]) -> None:

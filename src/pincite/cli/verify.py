@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pincite.cli.common import ConfigOption, JsonOption, StoreOption, console, open_index, print_json, read_settings
-from pincite.cli.versions import check_day
+from pincite.cli.versions import check_day, check_point
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -84,6 +84,7 @@ def verify(
     from pincite.verify.marks import marks, wrong
     from pincite.verify.reports import brief_data
 
+    check_point(as_of, None)
     day = check_day(as_of, "--as-of")
     sources = _sources(files, name)
     many = len(sources) > 1
@@ -277,16 +278,18 @@ def _line(mark: Mark, text: str) -> str:
     from pincite.verify.reports import kind, shortened, sign
 
     style = _STYLES[kind(mark.status)]
-    said = "" if mark.status == "ok" else f" {SAID[mark.status]}"
-    place = ""
+    said = [sign(mark.status)] + ([] if mark.status == "ok" else [SAID[mark.status]])
+    parts = [f"[{style}]{' '.join(said)}[/]"]
+    if mark.what == "quotation":
+        parts.append(f"“{escape(shortened(text[mark.start : mark.end], _NAMED))}”")
+    elif mark.what == "authority":
+        parts.append(escape(shortened(text[mark.start : mark.end], _NAMED)))
+    elif mark.status == "ok":
+        parts.append("says so")
+    if mark.note:
+        parts[-1] += ":"
+        parts.append(escape(mark.note))
     if mark.place is not None and mark.what != "authority":
         page = f", p. {mark.place.page}" if mark.place.page is not None else ""
-        place = f" [dim]{escape(mark.place.title)}{page} · characters {mark.place.start}-{mark.place.end}[/]"
-    if mark.what == "claim":
-        shown = "says so" if mark.status == "ok" else ""
-    elif mark.what == "quotation":
-        shown = f"“{escape(shortened(text[mark.start : mark.end], _NAMED))}”"
-    else:
-        shown = escape(shortened(text[mark.start : mark.end], _NAMED))
-    note = f": {escape(mark.note)}" if mark.note else ""
-    return f"[{style}]{sign(mark.status)}{said}[/] {shown}{note}{place}".replace("  ", " ")
+        parts.append(f"[dim]{escape(mark.place.title)}{page} · characters {mark.place.start}-{mark.place.end}[/]")
+    return " ".join(parts)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from pincite.loaders.clean import collapse
+from pincite.loaders.hidden import Hidden
 from pincite.loaders.numbering import ordinal
 from pincite.loaders.office_package import Element, attribute, child, local
 from pincite.loaders.table_text import first_row_is_header, table_lines
@@ -143,7 +144,7 @@ class OdfText:
         self.writer = writer
         self.styles = styles
         self.title = ""
-        self.hidden = 0  #: pieces of hidden text left out
+        self.hidden = Hidden()  #: hidden text left out
         self.objects: list[str] = []  #: addresses of embedded objects, where `on_object` is not set
         self.comments: list[tuple[str, str]] = []  #: author and text
         self._notes: list[Element] = []
@@ -171,7 +172,7 @@ class OdfText:
                 self.blocks(element)
             elif tag in _WRAPPERS:
                 if tag == "section" and attribute(element, "display") == "none":
-                    self.hidden += bool(any(map(str.strip, element.itertext())))
+                    self._hide(element)
                 else:
                     self.blocks(element)
             elif tag == "annotation":
@@ -324,10 +325,16 @@ class OdfText:
 
     # Words
 
+    def _hide(self, element: Element) -> None:
+        words = "".join(element.itertext()).strip() or attribute(element, "string-value")
+        self.hidden.shown()
+        self.hidden.note("marked as hidden", words)
+        self.hidden.shown()
+
     def _inline(self, element: Element) -> _Inline:
         inline = _Inline()
         if self.styles.hidden(attribute(element, "style-name")):
-            self.hidden += bool(any(map(str.strip, element.itertext())))
+            self._hide(element)
         else:
             self._words(element, inline)
         return inline
@@ -351,7 +358,7 @@ class OdfText:
             elif tag in ("frame", "custom-shape", "g", "rect", "ellipse"):
                 inline.boxes.append(element)
             elif tag == "hidden-text" or (tag == "span" and self.styles.hidden(attribute(element, "style-name"))):
-                self.hidden += bool(any(map(str.strip, element.itertext())) or attribute(element, "string-value"))
+                self._hide(element)
             elif tag and tag not in _GONE:
                 self._words(element, inline)
             if element.tail:

@@ -51,7 +51,7 @@ class OpenDocumentLoader:
     slide or the sheet. The data of embedded charts are tables.
 
     Deleted text of tracked changes, tables of contents and what stands above and below each page are left out; hidden
-    text is left out and counted in a warning; hidden slides and sheets are read and named in one.
+    text is left out and told in a warning; hidden slides and sheets are read and named in one.
     """
 
     name = "opendocument"
@@ -72,8 +72,7 @@ class OpenDocumentLoader:
             raise NoTextError(f"the {_WHAT} holds no text")
         metadata, title = stated_properties(reader.meta if reader.meta is not None else ())
         warnings = writer.losses()
-        if reader.text.hidden:
-            warnings += (f"{reader.text.hidden} hidden piece{'s' if reader.text.hidden > 1 else ''} of text left out",)
+        warnings += reader.text.hidden.warnings()
         if reader.hidden:
             what = "sheet" if reader.kind == "spreadsheet" else "slide"
             warnings += (

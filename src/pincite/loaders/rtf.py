@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pincite.errors import LoadError, NoTextError
 from pincite.loaders.clean import clean, collapse, loss_warnings
+from pincite.loaders.hidden import Hidden
 from pincite.loaders.ids import content_hash, document_id, stem_title
 from pincite.protocols import Source
 from pincite.types import Document, Heading, MetadataValue
@@ -117,7 +118,7 @@ class RtfLoader:
 
     Paragraphs are set off by a blank line; a row of a table is one line, its cells joined by " | ". Notes follow the
     body, each behind the mark "[^1]" that stands where it is referred to. Headers, footers, comments, pictures and what
-    tracked changes took away are left out; hidden text (``\v``) is left out and counted in a warning. Bytes are read in
+    tracked changes took away are left out; hidden text (``\v``) is left out and told in a warning. Bytes are read in
     the code page of their font.
 
     Headings come from the outline level of a paragraph or its style, or the style's name ("heading 1"). The title is
@@ -143,8 +144,7 @@ class RtfLoader:
             raise NoTextError("the Rich Text file holds no text")
         title = str(reader.info.pop("title", ""))
         warnings = loss_warnings(reader.controls, reader.invisible)
-        if reader.hidden:
-            warnings += (f"{reader.hidden} hidden piece{'s' if reader.hidden > 1 else ''} of text left out",)
+        warnings += reader.hidden.warnings()
         if reader.lost:
             warnings += (f"{reader.lost} bytes are no characters of their code page",)
         if reader.unclosed:
@@ -169,7 +169,8 @@ class _Reader:
         self.parts: list[str] = []
         self.headings: list[Heading] = []
         self.info: dict[str, MetadataValue] = {}
-        self.controls = self.invisible = self.hidden = self.lost = 0
+        self.controls = self.invisible = self.lost = 0
+        self.hidden = Hidden()
         self.unclosed = False
         self._data = data
         self._length = 0
@@ -185,7 +186,6 @@ class _Reader:
         self._skipped = 0  # characters that follow a \u and are not read
         self._starred = False
         self._was_row = False
-        self._was_hidden = False
         self._high = ""  # the first half of a character beyond U+FFFF
         self._field: list[str] = []
         self._time: dict[str, int] = {}
@@ -418,13 +418,12 @@ class _Reader:
             self._field.append(text)
         elif state.place == "body":
             if state.hidden or state.deleted:
-                if text.strip() and state.hidden:
-                    self.hidden += not self._was_hidden
-                    self._was_hidden = True
+                if state.hidden:
+                    self.hidden.note("marked as hidden", text)
                 if text != "\n":
                     return
             elif text.strip():
-                self._was_hidden = False
+                self.hidden.shown()
             if text == "\n" and not self._open_notes and not state.in_table:
                 self._paragraph()
             else:

@@ -18,7 +18,8 @@ _YEAR_ONLY = re.compile(
     r"(?:\s+and\b(?:\s[a-z]+\b)?|\s*\.{2,})?[\s,]*(?:[\[(]\s*((?:1[6-9]|20)\d\d)\s*[\])]"
     r"|(?:[\[(][^()\[\]]{0,60}?|,?\s*(?:Cr|C\.|W\.|S\.?L|Ci|Writ)[^()\[\];]{0,50}?)?"
     r"\s*\b(?:decided|judgment dated)\s+(?:on\s+)?"
-    r"[^()\[\];]{0,24}?\b((?:1[6-9]|20)\d\d)\b\s*[\])]?)"
+    r"[^()\[\];]{0,24}?\b((?:1[6-9]|20)\d\d)\b\s*[\])]?"
+    r"|,\s*((?:1[6-9]|20)\d\d)(?=\s*(?:[,.;:)]|\Z)))"
 )
 _BEFORE_REPORT = re.compile(
     r"[\s,;:=(\[{–—.'’\"-]*(?:(?:since\s+)?reported\s+(?:in|as|at)[\s,:]*)?[(\[{]?\s*(?=[A-Z\d(\[])"
@@ -116,7 +117,7 @@ def _after(text: str, position: int, grammar: Grammar) -> tuple[list[ReportFound
     if gap and (found := _at(text, gap, grammar)):
         reports, end = _chain(text, found, grammar)
     elif only := _YEAR_ONLY.match(text, end):
-        year, decided, end = int(only.group(1) or only.group(2)), True, only.end()
+        year, decided, end = int(only.group(1) or only.group(2) or only.group(3)), True, only.end()
         gap = _BEFORE_REPORT.match(text, end)
         if gap and gap.end() - end <= 4 and (found := _at(text, gap, grammar)):
             reports, end = _chain(text, found, grammar)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pincite.verify.case_names import find_cases
 from pincite.verify.grammar import Grammar
@@ -10,6 +12,9 @@ from pincite.verify.provisions import find_provisions
 from pincite.verify.records import Authority
 
 __all__ = ["find_authorities", "merge"]
+
+#: Marks around emphasized words, as names of cases are in Markdown.
+_EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|\*{1,3}")
 
 
 def find_authorities(text: str, grammar: Grammar) -> list[Authority]:
@@ -19,7 +24,9 @@ def find_authorities(text: str, grammar: Grammar) -> list[Authority]:
     for each number, a range one for each end; the first spans the leading word and its number, the last its number and
     the act. A case is one authority with all of its reports.
     """
-    return merge(find_cases(text, grammar), find_provisions(text, grammar))
+    plain = _EMPHASIS.sub(lambda marks: " " * len(marks.group()), text)
+    found = merge(find_cases(plain, grammar), find_provisions(plain, grammar))
+    return found if plain == text else [replace(each, text=text[each.start : each.end]) for each in found]
 
 
 def merge(first: Sequence[Authority], second: Sequence[Authority]) -> list[Authority]:

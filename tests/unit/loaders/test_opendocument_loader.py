@@ -123,7 +123,8 @@ def test_deleted_and_hidden_text_is_left_out_and_hidden_text_counted() -> None:
     body += '<text:section text:display="none"><text:p>nor this</text:p></text:section>'
     document = load(file("text", body, styles=styles))
     assert document.text == "shown"
-    assert document.warnings == ("3 hidden pieces of text left out",)
+    told = 'hidden text (marked as hidden), not read, 3 pieces: "not", "neither", "nor this"'
+    assert document.warnings == (told,)
 
 
 def test_tables_boxes_and_comments() -> None:
