@@ -97,10 +97,10 @@ def read_judgments(data: Path) -> list[dict[str, str]]:
 
 def lay_out(work: Path, judgments: Sequence[dict[str, str]], data: Path) -> None:
     for each in judgments:
-        name = re.sub(r"[/\\]", " ", " ".join(each["title"].split()))[:150].strip()
-        path = work / "judgments" / each["_id"] / f"{name}.txt"
+        # A heading, since the name of a file can hold no "S/O".
+        path = work / "judgments" / f"{each['_id']}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{each['title']}\n\n{each['text']}\n", encoding="utf-8")
+        path.write_text(f"# {' '.join(each['title'].split())}\n\n{each['text']}\n", encoding="utf-8")
     with tarfile.open(data / "indian-constitution-git" / "head-amendment-046.tar.gz") as archive:
         for member in archive:
             name = member.name.removeprefix("./")
@@ -212,7 +212,7 @@ def main() -> None:
             shutil.rmtree(work / "judgments", ignore_errors=True)
             lay_out(work, chosen, data)
         # Of an index that was kept: what is in it, whatever the seed.
-        chosen = [each for each in everything if (work / "judgments" / each["_id"]).is_dir()]
+        chosen = [each for each in everything if (work / "judgments" / f"{each['_id']}.md").is_file()]
         p = make_index(work, data)
         try:
             run(p, arguments, everything, chosen)

@@ -2,9 +2,11 @@
 
     python benchmarks/to_beir.py squad xquad.es.json OUT --every 3
     python benchmarks/to_beir.py glasgow CISI.ALL CISI.QRY CISI.REL OUT
+    python benchmarks/to_beir.py clapnq clapnq_dev_answerable.jsonl clapnq_dev_unanswerable.jsonl OUT
 
 `squad`: each paragraph is a document, each question a query whose answer's place is kept as a span. `glasgow`: the
-numbered records of the classic test collections (.I, .T, .W); every pair listed is relevant.
+numbered records of the classic test collections (.I, .T, .W); every pair listed is relevant. `clapnq`: each passage is
+a document; a question keeps its answer and the sentences it rests on, or which passage only looks right.
 """
 
 from __future__ import annotations
@@ -62,6 +64,27 @@ def glasgow(documents: Path, asked: Path, judged: Path, out: Path) -> None:
     write(out, corpus, queries, list(pairs))
 
 
+def clapnq(answerable: Path, unanswerable: Path, out: Path) -> None:
+    corpus: dict[tuple[str, str], str] = {}
+    queries: list[dict[str, Any]] = []
+    qrels: list[tuple[str, str]] = []
+    for file, answered in ((answerable, True), (unanswerable, False)):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            passage = row["passages"][0]
+            document = corpus.setdefault((passage["title"], passage["text"]), f"clapnq-{len(corpus) + 1:03}")
+            metadata: dict[str, Any] = {"answerable": answered, "passage": document}
+            if answered:
+                first, *others = row["output"]
+                metadata["answer"] = first["answer"]
+                metadata["other_answers"] = [each["answer"] for each in others]
+                metadata["gold_sentences"] = first["selected_sentences"]
+                qrels.append((row["id"], document))
+            queries.append({"_id": row["id"], "text": row["input"], "metadata": metadata})
+    documents = [{"_id": name, "title": title, "text": text} for (title, text), name in corpus.items()]
+    write(out, documents, queries, qrels)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     kinds = parser.add_subparsers(dest="kind", required=True)
@@ -72,9 +95,14 @@ def main() -> None:
     two = kinds.add_parser("glasgow")
     for name in ("documents", "queries", "judgements", "out"):
         two.add_argument(name, type=Path)
+    three = kinds.add_parser("clapnq")
+    for name in ("answerable", "unanswerable", "out"):
+        three.add_argument(name, type=Path)
     chosen = parser.parse_args()
     if chosen.kind == "squad":
         squad(chosen.file, chosen.every, chosen.out)
+    elif chosen.kind == "clapnq":
+        clapnq(chosen.answerable, chosen.unanswerable, chosen.out)
     else:
         glasgow(chosen.documents, chosen.queries, chosen.judgements, chosen.out)
 

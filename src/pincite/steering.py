@@ -8,15 +8,12 @@ from typing import Literal
 
 from pincite.suspicion import SUSPICIOUS, suspicion
 from pincite.types import Alarm, Citation, Generation, Passage
-from pincite.words import content_words, has_content
+from pincite.words import has_content
 
 __all__ = ["SHARE", "steering", "suspicious_passages"]
 
 #: From this share of a sentence's posterior on, a passage is what made the model say it.
 SHARE = 0.5
-
-#: Share of the content words of an order that an answer's sentence holds when it is its echo.
-_ECHO = 0.5
 
 _BREAK = re.compile(r"[.!?](?=\s)|\n")
 _GOOD = frozenset({"verbatim", "supported"})
@@ -42,8 +39,7 @@ def steering(
       passage is verbatim or supported;
     - a sentence is supported by nothing but the words of an order: a passage reads like orders to a model (its
       `suspicion` is at `suspicious` or above), and what the citation points at is the order itself;
-    - a sentence is supported by nothing, while a passage that was offered reads like orders, and it echoes the order or
-      is all there is.
+    - a sentence is supported by nothing, while a passage that was offered reads like orders.
 
     Each passage is named once for each kind, with its number in `passages`, from 1.
     """
@@ -143,11 +139,6 @@ def _aligned(
 
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+", re.sub(r"\[\d{1,3}\]", " ", text))
-
-
-def _echoes(sentence: str, order: str) -> bool:
-    said, ordered = set(content_words(sentence)), set(content_words(order))
-    return bool(said) and len(said & ordered) >= _ECHO * min(len(said), len(ordered))
 
 
 def _quoted(text: str) -> str:

@@ -35,8 +35,9 @@ def redteam(
         typer.Option(
             "--model",
             metavar="NAME",
-            help="Who is attacked, as for `pincite ask`, or scripted:obedient, scripted:frame-aware; repeat it for "
-            "several. NAME+token or NAME+sequence reads each passage apart. Default: the settings' and both scripted.",
+            help="Who is attacked, as for `pincite ask`, or scripted:obedient, scripted:adding, scripted:frame-aware; "
+            "repeat it for several. NAME+token or NAME+sequence reads each passage apart. Default: the settings' and "
+            "the scripted.",
         ),
     ] = None,
     base_url: Annotated[
@@ -79,6 +80,7 @@ def redteam(
     from pincite.evaluation.attack_sets import check_scored, load_attack_set, sample_cases
     from pincite.evaluation.redteam import redteam as run
     from pincite.evaluation.redteam_report import report_data, report_lines, worst_rate
+    from pincite.evaluation.toy_readers import SCRIPTED
     from pincite.formats import build_loaders
     from pincite.loaders.read import InProcessReader
     from pincite.support.lexical import LexicalSupport
@@ -90,7 +92,7 @@ def redteam(
         attacks = [sample_cases(each, limit, seed) for each in attacks]
     check_scored(attacks)
     encoder = build_encoder(settings)
-    names = models or [settings.answer.model, "scripted:obedient", "scripted:frame-aware"]
+    names = models or [settings.answer.model, *SCRIPTED]
     err, reports = console(stderr=True), []
     for each in attacks:
         readers = [reader for name in names if (reader := _reader(name, each, config, base_url, encoder)) is not None]

@@ -44,6 +44,8 @@ Supports: TypeAlias = "Callable[[str, Sequence[str]], Sequence[bool]]"
 #: A citation points at a gold sentence where it has so much of the shorter of the two.
 _SAME = 0.5
 
+_NUMBERS = re.compile(r"\[\d{1,3}\]")
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -134,11 +136,16 @@ def judge_answer(answer: Answer, supports: Supports) -> Proof:
         return [each for each in stated if citation.answer_start < each.end and each.start < citation.answer_end]
 
     # A sentence that nothing supports bears no number: what was held against it in vain is no citation of the answer.
-    marked = [c for c in answer.citations if any(c.number - 1 in each.named for each in within(c))]
+    marked = [
+        c
+        for c in answer.citations
+        if c.verdict in ("verbatim", "supported") or any(c.number - 1 in each.named for each in within(c))
+    ]
     passages = {each.chunk.id: each.chunk.reading for each in answer.passages}
     judged = []
     for each in stated:
-        if not has_content(each.text):
+        # What stands between quotes written as `` and '' looks like code, and the number behind it like no marker.
+        if not has_content(_NUMBERS.sub("", each.text)):
             continue
         own = [c for c in marked if each in within(c)]
         judged.append(

@@ -33,7 +33,7 @@ __all__ = ["check_brief", "find_all"]
 
 #: What an authority of these comes to is compared with: it is there, whatever is wrong with how it is named.
 _COMPARED = frozenset({"found", "wrong-year", "not-in-force", "ambiguous"})
-#: Words that a passage is read for, so that a judgment of two hundred pages costs no more than one of two.
+#: So many passages of an authority are judged: a judgment of two hundred pages costs no more than one of two.
 _WINDOWS = 6
 
 

@@ -17,14 +17,14 @@ __all__ = ["asserts", "goes_on", "only_cites", "statement_of"]
 _SAID = (
     "held|observed|ruled|opined|noted|noticed|reiterated|affirmed|reaffirmed|declared|decided|concluded|stated|said|"
     "explained|clarified|cautioned|emphasi[sz]ed|stressed|remarked|pointed out|laid down|recogni[sz]ed|found|"
-    "reminded|cautioned|expressed the view|took the view|taken the view|summari[sz]ed|settled|established|laid"
+    "reminded|expressed the view|took the view|taken the view|summari[sz]ed|settled|established|laid"
 )
 _SAYS = (
     "holds|says|states|reads|provides|lays down|lays|prescribes|stipulates|punishes|defines|requires|empowers|confers|"
     "enables|bars|prohibits|mandates|declares|guarantees|protects|deals with|contemplates|imposes|obliges|"
     "authori[sz]es|entitles|permits|allows|enacts|creates|gives|grants|secures|ensures|directs|forbids|"
-    "makes|sets out|speaks of|"
-    "extends|excludes|saves|vests|casts|applies|envisages|postulates|enjoins|establishes|explains"
+    "makes|sets out|speaks of|extends|excludes|saves|vests|casts|applies|envisages|postulates|enjoins|"
+    "establishes|explains"
 )
 _COURT = (
     r"(?:(?:the|this|that|our|their|his|a)\s+)?(?:(?:hon['’]?ble|honou?rable|learned|apex|supreme|high|constitution|"
@@ -60,10 +60,11 @@ _TELLING = re.compile(
     r"entitles|permits|allows|forbids|grants|vests|excludes|applies",
     re.IGNORECASE,
 )
+#: Words that point at a citation. One by one: a choice between "refer" and "refer to" could be made in too many ways.
 _SIGNALS = (
-    r"(?:see(?:\s+also)?|vide|cf|compare|accord|also|refer(?:red)?(?:\s+to)?|relied\s+(?:up)?on|reported\s+in|reported\s+as|"
-    r"supra|ibid|e\.?g|and|or|with|read|r/w|in|under|of|as\s+per|per|by|at|the|to|from|case|cases|decision|judgment|"
-    r"followed|affirmed|approved|paras?|paragraphs?|pages?|pp?|p)"
+    r"\b(?:see|also|vide|cf|compare|accord|refer|referred|to|relied|up|upon|on|reported|in|as|supra|ibid|e\.?g|and|or|with|"
+    r"read|r/w|under|of|per|by|at|the|from|case|cases|decision|judgment|followed|affirmed|approved|paras?|paragraphs?|"
+    r"pages?|pp?)\b"
 )
 #: "as held by the Apex Court in": what stands before a citation that is said to hold it.
 _AS_HELD = re.compile(
@@ -79,7 +80,7 @@ _DATED = re.compile(
     rf"{_DAY}(?:1[6-9]|20)\d\d\b\s*[)\]]?",
     re.IGNORECASE,
 )
-_ONLY_SIGNALS = re.compile(rf"(?:[\W\d_]|\b{_SIGNALS}\b)*", re.IGNORECASE)
+_ONLY_SIGNALS = re.compile(rf"(?:[\W\d_]|{_SIGNALS})*", re.IGNORECASE)
 _BEFORE = re.compile(
     r"(?:\b(?:in\s+terms\s+of|within\s+the\s+meaning\s+of|by\s+virtue\s+of|in\s+the\s+(?:case|matter|decision|judgment)"
     r"\s+of|(?:the\s+)?(?:decision|judgment|ruling|case)s?\s+(?:in|of|reported\s+in)|pursuant\s+to|according\s+to|"

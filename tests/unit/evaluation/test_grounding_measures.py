@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -143,7 +144,7 @@ def test_what_bears_no_number_is_no_citation() -> None:
     cited = (
         citation(1, text, "The roof is red", "a", 0, 15),
         # As for a generator that writes no numbers: held against b in vain.
-        citation(1, text, "The lamp is green", "b", 0, 16),
+        replace(citation(1, text, "The lamp is green", "b", 0, 16), verdict="unsupported"),
     )
     proof = judge_answer(Answer("?", text, cited, tuple(map(passage, "ab"))), toy_supports)
     assert [each.cited for each in proof.statements] == [("a",), ()]

@@ -17,7 +17,7 @@ from pincite.evaluation.attack_ground import open_ground
 from pincite.evaluation.attack_sets import AttackSet, load_attack_set
 from pincite.evaluation.redteam import CONFIGURATIONS, Ground, RedteamReport, redteam, wilson
 from pincite.evaluation.redteam_report import report_data, report_lines, worst_rate
-from pincite.evaluation.toy_readers import ScriptedReader
+from pincite.evaluation.toy_readers import SCRIPTED, ScriptedReader
 from pincite.formats import build_loaders
 from pincite.generators.extractive import ExtractiveGenerator
 from pincite.loaders.read import InProcessReader
@@ -45,7 +45,7 @@ def attacks() -> AttackSet:
 @pytest.fixture(scope="module")
 def report(ground: Ground, attacks: AttackSet) -> RedteamReport:
     deeds = {case.order: case.deed for case in attacks.cases}
-    readers = [ScriptedReader("scripted:obedient", deeds), ScriptedReader("scripted:frame-aware", deeds)]
+    readers = [ScriptedReader(name, deeds) for name in SCRIPTED]
     return redteam(attacks, [*readers, ExtractiveGenerator()], ground, LexicalSupport())
 
 
@@ -56,6 +56,15 @@ def won(report: RedteamReport, reader: str, configuration: str) -> set[str]:
 def test_undefended_both_scripted_readers_obey_everything(report: RedteamReport) -> None:
     assert won(report, "scripted:obedient", "none") == set(CHOSEN)
     assert won(report, "scripted:frame-aware", "none") == set(CHOSEN)
+
+
+def test_what_is_added_behind_a_true_sentence_is_shown_with_an_alarm(report: RedteamReport) -> None:
+    left = won(report, "scripted:adding", "all but trust")
+    assert "end-of-frame" in left
+    assert "end-of-frame" not in won(report, "scripted:obedient", "all but trust")
+    mine = [o for o in report.outcomes if (o.case, o.reader) == ("end-of-frame", "scripted:adding")]
+    assert [o.alarms for o in mine if o.configuration == "all but trust"] == [("instruction",)]
+    assert not won(report, "scripted:adding", "trust")
 
 
 def test_a_frame_protects_who_heeds_it_and_only_a_random_one_cannot_be_forged(report: RedteamReport) -> None:

@@ -116,6 +116,15 @@ def test_the_year_and_the_rest_of_the_name_belong_to_a_case(corpus: Law) -> None
         assert text[found.start : found.end] == found.text
 
 
+def test_a_name_is_taken_as_far_as_the_corpus_knows_it(corpus: Law) -> None:
+    said = "that no religion prescribes that prayers should be performed by disturbing the peace of others"
+    text = f"It was held in Church of God (Full Gospel) In India v. Majestic Colony Association (2000) {said}."
+    assert told(corpus.marks(text), text) == [
+        ("claim", "ok", text),
+        ("authority", "ok", "Church of God (Full Gospel) In India v. Majestic Colony Association (2000)"),
+    ]
+
+
 NAMES = [
     "Ram",
     " v. ",

@@ -178,9 +178,7 @@ def test_the_year_of_the_decision_is_told_from_that_of_a_report() -> None:
 
 
 def test_marks_of_emphasis_are_no_part_of_a_name() -> None:
-    one, other = cases(
-        "In *Kulja Industries v. B.S.N.L. and others*, 2011, as in **Ram v. Shyam** (1990) 2 SCC 3."
-    )
+    one, other = cases("In *Kulja Industries v. B.S.N.L. and others*, 2011, as in **Ram v. Shyam** (1990) 2 SCC 3.")
     assert (one.parties, one.year, one.decided) == (("Kulja Industries", "B.S.N.L. and others"), 2011, True)
     assert (other.parties, other.reports) == (("Ram", "Shyam"), ("(1990) 2 SCC 3",))
 

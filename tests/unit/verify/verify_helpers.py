@@ -1,4 +1,4 @@
-"""A small corpus of law in a real index: two judgments, a penal code that is no longer in force, and its successor."""
+"""A small corpus of law in a real index: three judgments, a penal code no longer in force, and its successor."""
 
 from __future__ import annotations
 
@@ -53,6 +53,16 @@ The Judgment was delivered by : P. Venkatarama Reddi, J.
 
 3. The appeal is allowed with costs of five thousand rupees.
 """
+CHURCH = """\
+Church of God (Full Gospel) In India v Majestic Colony Association
+
+Supreme Court of India
+
+30 August 2000
+Appeal (Crl.) 732 of 2000
+
+1. No religion prescribes that prayers should be performed by disturbing the peace of others.
+"""
 PENAL = """\
 # The Indian Penal Code, 1860
 
@@ -102,6 +112,7 @@ class Law:
         for name, text, days in (
             ("Ram Lal Sharma v State of Punjab.txt", RAM_LAL, {}),
             ("Seeta Devi v Union of India.txt", SEETA, {}),
+            ("Church of God (Full Gospel) In India v Majestic Colony Association.txt", CHURCH, {}),
             ("penal-code.md", PENAL, {"valid_from": "1862-01-01", "valid_to": "2024-06-30"}),
             ("sanhita.md", SANHITA, {"valid_from": "2024-07-01"}),
         ):
