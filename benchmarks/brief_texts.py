@@ -81,9 +81,10 @@ class _Draft:
 def read_case(identity: str, title: str, text: str) -> Case | None:
     """A judgment as a source of true sentences; None where its name or its date does not say enough."""
     name = " ".join(title.split())
-    sides = re.split(r"\s+v\.?s?\.?\s+", name, maxsplit=1, flags=re.IGNORECASE)
+    # A capital "V." may be an initial.
+    sides = re.split(r"\s+v\s+", name) if re.search(r"\sv\s", name) else re.split(r"\s+[vV]s?\.\s+", name)
     found = _DATE.search(" ".join(text[:400].split()))
-    if len(sides) != 2 or not found or len(name) > 110 or name.isupper():
+    if len(sides) != 2 or not found or len(name) > 110 or name.isupper() or re.search(r"\(\d\)|;", name):
         return None
     decided = date(int(found[3]), _MONTHS.index(found[2]) + 1, int(found[1]))
     body = text[len(text) // 4 :]
@@ -107,7 +108,10 @@ def _quotable(said: str, *, case: bool) -> bool:
         return False
     if re.search(r"[\"“”\[\]{}*|]|\.\.|\(\w$|…", said) or said.count("(") != said.count(")"):
         return False
-    other = r"\bv\.|\bvs\b|\bSCC\b|\bAIR\b|\bsecs?\b|\bsections?\b|\bss?\.|\bart(?:icle)?s?\b|\bact\b|\brules?\b|u/s"
+    other = (
+        r"\bIndlaw\b|\bregulations?\b|\brr?\.|['’]s case\b|\bsupra\b|\bv\.|\bvs\b|\bSCC\b|\bAIR\b|\bsecs?\b|"
+        r"\bsections?\b|\bss?\.|\bart(?:icle)?s?\b|\bact\b|\brules?\b|u/s"
+    )
     return not (case and re.search(other, said, re.IGNORECASE))
 
 

@@ -196,7 +196,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("PINCITE_DATA", "../shared/data")))
     parser.add_argument("--judgments", type=int, default=600, help="how many of the 2,914 are in the corpus; 0: all")
     parser.add_argument("--briefs", type=int, default=100, help="of each kind")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sample", type=int, default=21, help="seed of the sample of judgments")
+    parser.add_argument("--seed", type=int, default=31, help="seed of the briefs")
     parser.add_argument("--work", type=Path, help="keep corpus and index here; an index that is there is used")
     parser.add_argument("--json", type=Path, help="write every brief and what was said of it here")
     parser.add_argument("--show", action="store_true", help="print every fault that was missed and every false alarm")
@@ -204,7 +205,7 @@ def main() -> None:
     data = arguments.data
     everything = read_judgments(data)
     chosen = list(everything)
-    random.Random(arguments.seed).shuffle(chosen)
+    random.Random(arguments.sample).shuffle(chosen)
     chosen = chosen[: arguments.judgments or None]
     with tempfile.TemporaryDirectory() as temporary:
         work = (arguments.work or Path(temporary)).resolve()

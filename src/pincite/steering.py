@@ -70,12 +70,9 @@ def steering(
             )
     for i, (first, last) in orders:
         order = passages[i].chunk.text[first:last]
-        for start, end in bare:
-            if len(bare) == len(spoken) or _echoes(text[start:end], order):
-                said = _quoted(text[start:end])
-                alarm(
-                    "instruction", i, f"reads like orders to a model, {_quoted(order)}, and no source supports {said}"
-                )
+        for start, end in bare[:1]:
+            said = _quoted(text[start:end])
+            alarm("instruction", i, f"reads like orders to a model, {_quoted(order)}, and no source supports {said}")
     return list(found.values())
 
 

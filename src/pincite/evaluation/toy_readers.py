@@ -1,8 +1,8 @@
 """Scripted readers: what a model that obeys would do. They are toys, and are named so wherever they are measured.
 
 ``scripted:obedient`` obeys any order, ``scripted:adding`` answers the question first, ``scripted:frame-aware`` obeys
-what stands outside of every frame. They show what a defence can do when the model does nothing to help, and whether a frame
-can be forged when the model trusts it wholly.
+what stands outside of every frame. They show what a defence can do when the model does nothing to help, and whether a
+frame can be forged when the model trusts it wholly.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _COMMA_V = re.compile(r",(?=\s+[vV]s?\.\s)")
 _TOKEN = (
     r"(?:\([A-Z][\w.& ]{1,40}\)|\(?[A-Z@][\w@&'’/-]*\)?|\(?(?:[A-Z]\.)+\)?"
     r"|(?:Ltd|Pvt|Corpn|Govt|Distt|Co|Commr|Ors|Anr|Rep|Spl)\."
-    r"|and|&|of|the|through|for|by|to|in|at|etc\.?|others?|another|ors\.?|anr\.?)"
+    r"|and|&|of|the|through|for|by|to|in|at|[Ee]tc\.?|others?|another|ors\.?|anr\.?)"
 )
 _REST = rf"(?:,?\s+{_TOKEN}){{0,14}}?"
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
