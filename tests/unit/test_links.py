@@ -108,8 +108,6 @@ PIECES = st.sampled_from(
         " ",
         "<img src=",
         ">",
-    ]
-    + [
         "<a href='",
         "'",
         "www.evil.com",
@@ -123,8 +121,12 @@ PIECES = st.sampled_from(
         "\\",
         "x@y.com",
         "//",
+        "evil.xyz",
+        "[1]",
+        "(",
+        "    ",
+        '"',
     ]
-    + ["evil.xyz", "[1]", "(", "    ", '"']
 )
 
 

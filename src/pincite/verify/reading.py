@@ -56,7 +56,8 @@ def without_amendments(text: str) -> str:
 
 #: "302. Punishment for murder.—", and in Markdown a heading.
 _NOTE = re.compile(
-    r"\s*(?:#[^\n]*\n|(?:\d{1,3}\[)?\d{1,3}[A-Z]{0,2}\.\s[^—–\n]{0,200}(?:\n[^—–\n]{0,200})?[.:]?\s?[—–]+|SECTION \S+\n)",
+    r"\s*(?:#[^\n]*\n|SECTION \S+\n"
+    r"|(?:\d{1,3}\[)?\d{1,3}[A-Z]{0,2}\.\s[^—–\n]{0,200}(?:\n[^—–\n]{0,200})?[.:]?\s?[—–]+)",
     re.I,
 )
 
