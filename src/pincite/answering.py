@@ -11,12 +11,13 @@ from pincite.abstaining import Abstaining, Considered, insufficient, told_scope
 from pincite.assemble import Layout, assemble, estimate_tokens, is_refusal, left_out
 from pincite.citations import words_in_common
 from pincite.conflicts import conflicts
-from pincite.markers import MarkerResolver
+from pincite.outgoing import Outgoing
 from pincite.protocols import TokenCounter
 from pincite.reading import parts_found
 from pincite.settle import Check, Settled, settle, settle_unmarked
 from pincite.statements import statements
-from pincite.types import Answer, Citation, Conflict, Document, Generation, Marginal, Prompt, SearchResult
+from pincite.steering import steering
+from pincite.types import Answer, Citation, Conflict, Document, Gate, Generation, Marginal, Prompt, SearchResult
 from pincite.words import has_content
 
 if TYPE_CHECKING:
@@ -72,26 +73,23 @@ class Answering:
         prompt = self._prompt(question, found, history) if generator.cites else Prompt(found.query, found.passages)
         warnings = [*found.notes, *left_out(prompt)]
         # A generator that writes no markers chooses its words after reading everything; the others stream.
-        resolver = MarkerResolver(known=len(prompt.passages))
-        pieces: list[str] = []
+        outgoing = Outgoing(prompt.passages if generator.cites else ())
         generation = Generation("")
         for item in generator.stream(prompt):
             if isinstance(item, Generation):
                 generation = item
-            elif generator.cites and (piece := resolver.feed(item.text)):
-                pieces.append(piece)
-                yield piece
-        if generator.cites and (piece := resolver.finish()):
-            pieces.append(piece)
-            yield piece
-        text = "".join(pieces) if generator.cites else generation.text if generation.parts else generation.text.strip()
+            elif generator.cites:
+                yield from outgoing.feed(item.text)
+        if generator.cites:
+            yield from outgoing.finish()
+        text = outgoing.text if generator.cites else generation.text if generation.parts else generation.text.strip()
         if generation.marginal is not None and generation.marginal.certainty.startswith("approximate"):
             warnings.append(
                 f"the endpoint lists too few tokens to prove the words of this answer: {generation.marginal.certainty}"
             )
         timings["generate"] = time.perf_counter() - started
-        if unknown := list(dict.fromkeys(resolver.unknown)):
-            warnings.append(_unknown_sources(unknown))
+        if outgoing.unknown:
+            warnings.append(_unknown_sources(outgoing.unknown))
         if generation.refused:
             warnings.append(_not_given(generation.refused))
         if generation.finish_reason == "length":
@@ -101,7 +99,7 @@ class Answering:
             count = len(generation.parts) or sum(has_content(each.text) for each in statements(text))
             return self.abstaining.answer(before, found.query, generator, generation, citations, sentences=count)
 
-        def abstain(text: str, known: Considered) -> Answer:
+        def abstain(text: str, known: Considered, gate: Gate) -> Answer:
             return Answer(
                 question,
                 text,
@@ -109,6 +107,7 @@ class Answering:
                 prompt.passages,
                 abstained=True,
                 reason=INSUFFICIENT,
+                gate=gate,
                 model=generator.name,
                 warnings=tuple(warnings),
                 timings=timings,
@@ -120,11 +119,11 @@ class Answering:
             known = considered(())
             explanation = insufficient(replace(known, confidence=None), found, searched)
             yield explanation
-            return abstain(text + explanation, known)
+            return abstain(text + explanation, known, "generator")
         if is_refusal(text):
             if not generator.cites:
                 yield text
-            return abstain(text, considered(()))
+            return abstain(text, considered(()), "generator")
         started = time.perf_counter()
         documents: dict[tuple[str, int], Document | None] = {}
         settled = self._settled(
@@ -135,26 +134,30 @@ class Answering:
             check=lambda citations: self._pinpoint(citations, documents, warnings),
         )
         known = considered(settled.citations)
+        spans = [(each.start, each.end) for each in statements(settled.text)]
+        steered = steering(prompt.passages, generation, settled.citations, spans, text=settled.text)
+        alarms = (*outgoing.alarms(), *steered)
         if not generator.cites:
             if not settled.stands:
                 warnings.append(_not_given(text))
                 explanation = insufficient(replace(known, confidence=None), found, searched)
                 yield explanation
-                return abstain(explanation, known)
+                return abstain(explanation, known, "support")
             if not known.enough:
                 warnings.append(f"not given, for want of evidence: {_short(text)!r}")
                 explanation = insufficient(known, found, searched)
                 yield explanation
-                return abstain(explanation, known)
+                return abstain(explanation, known, "confidence")
             yield settled.text
         else:
             # It has been shown as it came; what it is worth is said now.
             warnings += settled.notes
             refuted = replace(
-                abstain(settled.text, known),
+                abstain(settled.text, known, "confidence" if settled.stands else "support"),
                 citations=settled.citations,
                 quotations=settled.quotations,
                 corrections=settled.corrections,
+                alarms=alarms,
             )
             if not settled.stands:
                 warnings.append("no sentence of this answer is supported by a source it names: it is not an answer")
@@ -178,6 +181,7 @@ class Answering:
             quotations=settled.quotations,
             corrections=settled.corrections,
             conflicts=contradicting,
+            alarms=alarms,
             evidence=known.evidence,
             confidence=known.confidence,
         )

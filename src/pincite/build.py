@@ -22,6 +22,7 @@ from pincite.pipeline import Options, Pipeline
 from pincite.prompt_template import read as read_template
 from pincite.protocols import StoreHeader
 from pincite.support_models import build_support
+from pincite.trust import Trust
 
 if TYPE_CHECKING:
     from pincite.protocols import Chunker, Encoder, Generator, Reader, Reranker, Store
@@ -52,7 +53,7 @@ _PARENT_SIZE = 512
 #: 3: tables of web pages and word-processor files are Markdown.
 _REVISION = 3
 #: Raised when loaders come to read otherwise, so that a file added again is read again.
-_READING = 3
+_READING = 4
 
 _OPENAI = "https://api.openai.com/v1"
 
@@ -390,6 +391,7 @@ def _options(settings: Settings) -> Options:
             template=read_template(settings.answer.template) if settings.answer.template else None,
         ),
         least_confidence=settings.answer.least_confidence,
+        steering=Trust(settings.answer.trust, tuple(settings.answer.trust_of.items())),
         max_file_bytes=int(settings.load.max_file_mb * 1e6),
         reading=_reading(settings),
         recipe=chunk_recipe(settings.chunk),

@@ -11,28 +11,29 @@ import re
 from collections.abc import Callable
 
 from pincite.numerals import days, numbers, plain, with_digits
-from pincite.roles import exchanged
+from pincite.reservations import DUTY, LEAVE, NEGATION, reserve
+from pincite.roles import exchanged, parties, with_parties
 from pincite.words import all_words, content_words, has_content
 
-__all__ = ["agrees", "disagreement", "misplaced", "numbers", "same_sense", "with_digits"]
+__all__ = ["AUXILIARY", "agrees", "disagreement", "misplaced", "numbers", "same_sense", "with_digits"]
 
 _UNITS = frozenset(all_words("minute hour day week month quarter year percent euro dollar pound rupee cent"))
 _ORDER = frozenset(all_words("before after"))
 _BEYOND = frozenset(("beyond", "outside"))
-_DUTY = re.compile(r"\b(?:must|shall|required|obliged|ha(?:s|ve) to|mandatory)\b")
-_LEAVE = re.compile(r"\b(?:may|can|might|could|entitled|allowed|permitted|optional)\b")
-_MODAL = re.compile(rf"{_DUTY.pattern}|{_LEAVE.pattern}|\b(?:will|would|should)\b")
-_NEGATION = re.compile(r"\b(?:not|no|never|neither|nor|none|nobody|nothing|cannot|without|false|untrue)\b|n't\b")
+AUXILIARY = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|may|might|must|shall|should|will|would|can|could)\b", re.I
+)
+_MODAL = re.compile(rf"{DUTY.pattern}|{LEAVE.pattern}|\b(?:will|would|should)\b")
 _CLAUSE = re.compile(r"[;:]|,\s*(?=(?:nor|but|unless|except|provided)\b)")
 #: A condition belongs to what it follows: only these begin a clause that it has no part in.
 _MAIN_CLAUSE = re.compile(r"[;:]|,\s*(?=(?:nor|but)\b)|\s+(?:and|but)\s+(?=(?:shall|must|may|will|can)\b)")
 _NAME = re.compile(r"(?<=\s)[\"'“‘(]*([A-Z][\w&.-]*\w)")
 
-_EXCEPT = re.compile(r"\b(?:unless|except(?:ing)?|save (?:as|that|for|where|in)|other than|excluding|but for)\b")
+_EXCEPT = re.compile(r"\b(?:unless|except(?:ing)?|save (?:as|that|for|where|in)|other than|excluding|but for|rather than|instead of)\b")
 _ONLY = re.compile(r"\b(?:only|solely|exclusively|no(?:thing|body|ne)? (?:other|else))\b")
 _IF = re.compile(
     r"\b(?:if|provided(?! (?:by|for|in|with|to|under|at|from|on)\b)|providing that|subject to|in case|on condition"
-    r"|(?:so|as) long as|in the event)\b"
+    r"|(?:so|as) long as|in the event|in default of|in the absence of|failing which)\b"
 )
 #: Say "if" where something is ordered or allowed, and "at that time" or "there" in a story.
 _WHERE = re.compile(r"\b(?:where|when|whenever)\b")
@@ -57,7 +58,9 @@ def disagreement(statement: str, sentence: str, passage: str) -> str:
     the same. A duty is not a permission, a part is not all, no word stands in another's place, and who does it to whom
     stays; a condition of what the statement draws on must stand in the statement too. The first difference is told.
     """
-    own, other = plain(statement), plain(sentence)
+    if missing := sorted(parties(statement) - parties(sentence)):
+        return f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} not named in the sentence of the source"
+    own, other = _read(statement), _read(sentence)
     for look in _LOOKS:
         if why := look(own, other):
             return why
@@ -73,19 +76,29 @@ def misplaced(statement: str, sentence: str) -> str:
 
     What remains to be asked of each sentence where several support a statement together.
     """
-    own, other = plain(statement), plain(sentence)
+    own, other = _read(statement), _read(sentence)
     return _quantities(own, other) or _replaced(own, other) or exchanged(own, other)
 
 
 def same_sense(statement: str, sentence: str) -> bool:
-    """Whether the sentence has the statement's numbers, bounds aside, denies as often, and sets no other condition.
+    """Whether the sentence has the statement's numbers, denies as often, and sets no other condition or reserve.
 
-    Weaker than `agrees`: for a statement whose words stand in the sentence one by one.
+    Weaker than `agrees`: for a statement whose words stand in the sentence one by one. One without a verb ("two
+    months") may leave the bound of a number aside.
     """
-    bare = {number.lstrip("≥≤<>") for number in numbers(sentence)}
-    own, other = plain(statement), plain(sentence)
-    has_numbers = {number.lstrip("≥≤<>") for number in numbers(statement)} <= bare
-    return has_numbers and not (_denied(own, other) or _conditions(own, other))
+    own, other = _read(statement), _read(sentence)
+    stated, there = numbers(statement), numbers(sentence)
+    if not AUXILIARY.search(own):
+        stated, there = ({number.lstrip("≥≤<>") for number in each} for each in (stated, there))
+    return stated <= there and not (_denied(own, other) or _conditions(own, other) or _reserve(own, other))
+
+
+def _read(text: str) -> str:
+    return plain(with_parties(text))
+
+
+def _reserve(own: str, other: str) -> str:
+    return reserve(own, _used(own, _MAIN_CLAUSE.split(other), same_act=True))
 
 
 def _numbers(own: str, other: str) -> str:
@@ -134,13 +147,15 @@ def _folded(word: str) -> str:
 def _denied(own: str, other: str) -> str:
     """Whether one denies what the other does not, in words; empty if not."""
     used = _clauses_used(own, other)
-    denials, denials_there = _NEGATION.findall(own), _NEGATION.findall(used)
+    denials, denials_there = NEGATION.findall(own), NEGATION.findall(used)
     if len(denials) < len(denials_there):
         return f"the source denies: it has “{denials_there[0]}”"
     if len(denials) > len(denials_there):
         return f"the source does not deny: the statement has “{denials[0]}”"
     if bool(_NARROW.search(own)) != bool(_NARROW.search(used)):
         return "the source denies something else"
+    if len(denials) == 1 and (word := _turned(own, used)):
+        return f"the source denies something else: “{word}”"
     if len(denials) == 1:
         mine, theirs = _word_denied(own), _word_denied(used)
         if mine != theirs and mine in content_words(used) and theirs in content_words(own):
@@ -148,17 +163,36 @@ def _denied(own: str, other: str) -> str:
     return ""
 
 
+def _turned(own: str, other: str) -> str:
+    """A word that the sentence denies and the statement does not, where it is so of another the other way round."""
+    (free, denied), (free_there, denied_there) = _divided(own), _divided(other)
+    exchanged_words = sorted(free & denied_there)
+    return exchanged_words[0] if exchanged_words and denied & free_there else ""
+
+
+def _divided(text: str) -> tuple[set[str], set[str]]:
+    """The content words that are not denied, and those that are: behind the negation, as far as its clause goes."""
+    match = NEGATION.search(text)
+    if match is None:
+        return set(content_words(text)), set()
+    end = re.search(r"[,;:]|\bbut\b|\Z", text[match.end() :])
+    stop = match.end() + (end.start() if end else 0)
+    free = set(content_words(f"{text[: match.start()]} {text[stop:]}"))
+    denied = set(content_words(text[match.end() : stop]))
+    return free - denied, denied - free
+
+
 def _word_denied(text: str) -> str:
-    match = _NEGATION.search(text)
+    match = NEGATION.search(text)
     after = content_words(text[match.end() :]) if match else []
     return after[0] if after else ""
 
 
 def _duty(own: str, other: str) -> str:
-    if _NEGATION.search(own):
+    if NEGATION.search(own):
         return ""  # "must not" and "may not" forbid alike
     other = _used(own, _MAIN_CLAUSE.split(other), same_act=True)
-    for one, another in ((_DUTY, _LEAVE), (_LEAVE, _DUTY)):
+    for one, another in ((DUTY, LEAVE), (LEAVE, DUTY)):
         if _only(one, another, own) and _only(another, one, other):
             return f"the source says “{_found(another, other)}”, not “{_found(one, own)}”"
     return ""
@@ -203,7 +237,16 @@ def _replaced(own: str, other: str) -> str:
 
 
 #: In the order in which a reader would be told.
-_LOOKS: tuple[Callable[[str, str], str], ...] = (_days, _numbers, _denied, _units, _duty, _conditions, _quantities)
+_LOOKS: tuple[Callable[[str, str], str], ...] = (
+    _days,
+    _numbers,
+    _denied,
+    _units,
+    _duty,
+    _conditions,
+    _quantities,
+    _reserve,
+)
 
 
 def _clauses_used(statement: str, sentence: str) -> str:

@@ -267,6 +267,16 @@ class AnswerSettings(_Section):
         description="A file of your own in place of `templates/answer-1.txt`: what an endpoint is told; `~` is the "
         "home folder.",
     )
+    trust: Literal["low", "normal", "high"] = Field(
+        "low",
+        description="Answers are made from sources of at least this trust: the field `trust` of the metadata that a "
+        "document was added with (`--meta trust=low`), else normal. `low`: from all.",
+    )
+    trust_of: dict[str, Literal["low", "normal", "high"]] = Field(
+        default_factory=dict,
+        description='Patterns of addresses with their trust, which outdo metadata: `{"*/mail/*" = "low"}`; the first '
+        "that matches counts.",
+    )
     history: int = Field(6, ge=0, le=1000, description="Turns of a conversation that an endpoint is given, at most.")
     calibration: str = Field(
         "default",

@@ -10,7 +10,7 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-__all__ = ["Day", "days", "numbers", "plain", "with_digits"]
+__all__ = ["DAY", "Day", "days", "numbers", "plain", "with_digits"]
 
 
 def _words(text: str) -> list[str]:
@@ -45,7 +45,7 @@ _CARDINAL = re.compile(
 )
 _ORDINAL = re.compile(rf"\b(?:(?P<tens>{_TEN})[-\s])?(?P<rank>{'|'.join(sorted(_RANKS, key=len, reverse=True))})\b")
 _FRACTION = re.compile(
-    rf"\b(?P<over>an?|{_UNIT})[-\s](?P<under>third|fourth|fifth|tenth)s?\b(?=\s+(?:of|the)\b|\s*[.,;)]|$)"
+    rf"\b(?P<over>an?|{_UNIT})[-\s](?P<under>third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|quarter)s?\b(?=\s+(?:of|the)\b|\s*[.,;)]|$)"
 )
 _OTHER = (
     (re.compile(r"\b(?:(?:a|one)[-\s])?half\b|(?<![\w.])1\s?[/\u2044]\s?2(?![\w/])"), "50 percent"),
@@ -67,6 +67,8 @@ _ISO = re.compile(r"(?<![\w-])(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])-(?P<day>0
 _DAY_FIRST = re.compile(
     rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+day)?(?:\s+of)?\s+(?P<month>{_MONTH})\b\.?(?:,?\s+(?P<year>\d{{4}}))?\b"
 )
+#: A day as `with_digits` writes it, the year where it is given.
+DAY = re.compile(rf"\d{{1,2}} (?:{'|'.join(_MONTHS)})(?: \d{{4}})?\b")
 _MONTH_FIRST = re.compile(
     rf"\b(?P<month>{_MONTH})\b\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\s*(?:percent|euro|dollar|/|:\d))"
     rf"(?:,?\s+(?P<year>\d{{4}})\b)?"
@@ -194,7 +196,7 @@ def _ordinal(match: re.Match[str]) -> str:
 
 def _fraction(match: re.Match[str]) -> str:
     over = match["over"]
-    return f"{_VALUES.get(over, 1)}/{_RANKS[match['under']]}"
+    return f"{_VALUES.get(over, 1)}/{_RANKS.get(match['under'], 4)}"
 
 
 def _month(written: str) -> int:

@@ -24,7 +24,9 @@ from pincite.reading import POOL, arrange, forget
 from pincite.retrieve import Fusion, Mode, retrieve
 from pincite.store.copies import copies
 from pincite.support.lexical import LexicalSupport
+from pincite.suspicion import suspicion
 from pincite.syncing import sync_folder
+from pincite.trust import Trust
 from pincite.types import (
     VALIDITY_FIELDS,
     AddReport,
@@ -66,6 +68,7 @@ class Options:
     layout: Layout = field(default_factory=Layout)  #: of prompts for models that follow instructions
     calibration: Calibration | None = None  #: makes evidence a probability; None: nothing is refused for want of it
     least_confidence: float | None = None  #: from which on an answer is given; None: the calibration's own
+    steering: Trust = field(default_factory=Trust)  #: whose words answers are made from
     max_file_bytes: int = 512_000_000
     recipe: str = ""  #: names how chunks are cut; a document added under another recipe is cut again
     reading: str = ""  #: names how files are read; a file read another way is read again
@@ -507,6 +510,7 @@ class Pipeline:
                 found.passages,
                 True,
                 NO_EVIDENCE,
+                gate="search",
                 warnings=found.notes,
                 timings=timings,
                 searched=found.query,
@@ -540,8 +544,10 @@ class Pipeline:
         def search(query: str) -> tuple[SearchResult, str]:
             # One that reads each passage apart chooses among sentences: what was not found only stands in its way.
             merge = self.options.merge if self.generator.cites else 0
-            result = self._search(query, k, where, None, merge, at)
-            return result, answering.no_evidence(query, result, narrowed=bool(where or at))
+            steering = self.options.steering
+            result = self._search(query, k if steering.by_all else POOL * k, where, None, merge, at)
+            result, untrusted = steering.among(result, k)
+            return result, untrusted or answering.no_evidence(query, result, narrowed=bool(where or at))
 
         found, missing = search(asked.searched)
         notes = [asked.note] if asked.note else []
@@ -554,7 +560,8 @@ class Pipeline:
         if asked.before and not missing and found.query != asked.before:
             found = with_earlier(found, search(asked.before)[0], k)
         timings = {"rewrite": rewriting, **found.timings} if history else found.timings
-        return replace(found, timings=timings, notes=(*notes, *found.notes)), missing
+        read = tuple(replace(each, suspicion=suspicion(each.chunk.text).score) for each in found.passages)
+        return replace(found, passages=read, timings=timings, notes=(*notes, *found.notes)), missing
 
     def _answering(self) -> Answering:
         options = self.options

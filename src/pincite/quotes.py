@@ -16,6 +16,8 @@ from pincite.claims import numbers
 from pincite.near_quotes import nearest, pieced
 from pincite.normal_text import NormalText
 from pincite.quotation_marks import find_quotations
+from pincite.reservations import DUTY, LEAVE
+from pincite.sentences import sentence_spans
 from pincite.types import QuoteVerdict
 from pincite.words import has_content
 
@@ -33,8 +35,16 @@ _MARKED = re.compile(rf"(?P<omission>{_OMISSION})|(?P<bracket>[^\W\d_]*\[[^\[\]]
 _BRACKETS = str.maketrans("", "", "[]")
 #: Stops, quotation marks and dashes at the ends of a quote are the writer's; a sign belongs to its number.
 _EDGES = re.compile(r"\A(?:[\s.,;:'\"‘’“”—–]|-(?!\d))+|[\s.,;:'\"‘’“”—–-]+\Z")
+_AND, _OR = re.compile(r"\band\b"), re.compile(r"\bor\b")
+_ENDED = re.compile(r"['\s]*[.!?。](?:['\s]|\Z)")
+#: Before the first word of a sentence, as it is quoted.
+_BEGINS = re.compile(r"[\s\"'“‘(\[]*(?:(?:the|an?)\s+)?", re.IGNORECASE)
+_TURN_BEFORE = re.compile(r"\b(?:not?|never|neither|nor|none)\s+\Z")
 _TURN = re.compile(r"\b(?:not|no|never|neither|nor|none|nothing|nobody|cannot)\b|n't\b")
-_ENDS = re.compile(r"[.!?。](?:\s|'|\Z)")
+#: What is left out right behind a piece, or right before the next, and begins or ends so, was its condition.
+_HOLDS_BACK = r"(?:not|no|never|neither|nor|cannot|unless|except|save|excluding|provided|only|subject|if|without)"
+_TURNS_ON = re.compile(rf"\A[\s,;:(]*{_HOLDS_BACK}\b|\b{_HOLDS_BACK}[\s,;:]*\Z")
+_CONDITION = re.compile(rf"\b{_HOLDS_BACK}\b|n't\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +71,9 @@ def locate(quote: str, sources: Sequence[NormalText | str], named: Sequence[int]
     `named` are the sources that they are credited to; with none all are. ``verbatim`` is what stands in a named one,
     ``elsewhere`` what stands in another. What is ``altered`` or ``stitched`` is looked for in the named ones first.
     A full stop, comma or quotation mark at either end counts only where the source has it. What is marked as left out
-    or changed is no alteration, unless it reaches over more than `LONGEST_OMISSION` characters (stitched), changes a
-    number, or brings in or drops a "not" (altered). A source that is asked again is better given as a `NormalText`.
+    or changed is no alteration, unless it reaches over more than `LONGEST_OMISSION` characters or goes on in the
+    midst of another sentence (stitched), or changes a number, a "may" to a "must", an "and" to an "or", or
+    brings in or drops a "not" or a condition where it begins or ends (altered). A source that is asked again is better given as a `NormalText`.
     """
     texts = [each if isinstance(each, NormalText) else NormalText(each) for each in sources]
     credited = [i for i in dict.fromkeys(named) if 0 <= i < len(texts)] or list(range(len(texts)))
@@ -129,6 +140,7 @@ class _Form:
     pieces: tuple[NormalText, ...]
     gaps: tuple[_Gap, ...] = ()
     edges: str = ""  #: what stands in brackets before the first piece and after the last
+    opens: str = ""  #: what stands in brackets before the first piece
 
     def place(self, source: NormalText) -> _Place | None:
         """Where it stands; the longest piece is looked for first, and the others on either side of it."""
@@ -163,22 +175,50 @@ class _Form:
         whole = source.span(spans[0][0], spans[-1][1])
         if turn := _TURN.search(self.edges.casefold()):
             return _Place("altered", *whole, f"added in brackets: “{turn.group()}”")
+        # "[Every] order": what is in brackets before the first piece stands for the word there.
+        if self.opens and (turn := _TURN_BEFORE.search(source.normal, max(0, spans[0][0] - 10), spans[0][0])):
+            return _Place("altered", *whole, f"[{self.opens}] for “{turn.group().strip()}”")
         for gap, ((_, end), (start, _)) in zip(self.gaps, pairwise(spans), strict=True):
             between = source.normal[end:start].strip()
             if gap.omission and start - end > LONGEST_OMISSION:
                 return _Place("stitched", *whole, f"the dots stand for {start - end:,} characters")
             if gap.omission:
-                within = len(between.split()) <= _SHORT and not _ENDS.search(between)
-                if within and _TURN.search(between):
-                    return _Place("altered", *whole, f"the dots leave out “{between}”")
+                if _halves(source, end, start):
+                    return _Place("stitched", *whole, "the dots join parts of two sentences")
+                pattern = _CONDITION if len(between.split()) <= _SHORT else _TURNS_ON
+                if not _ENDED.match(between) and pattern.search(between):
+                    return _Place("altered", *whole, f"the dots leave out “{_shortened(between)}”")
             elif _turned(gap.bracket, between):
                 return _Place("altered", *whole, f"[{gap.bracket}] for “{between}”")
         return _Place("verbatim", *whole)
 
 
+def _halves(source: NormalText, end: int, start: int) -> bool:
+    """Whether a sentence ends between two pieces, and the second does not begin one: the dots make one of two."""
+    if not source.normal[end:start].strip():
+        return False
+    first, last = source.span(end, start)
+    # With a word of either piece: an abbreviation is told by what stands around it.
+    around = source.text[max(0, first - 40) : last + 40]
+    low, high = min(40, first), min(40, first) + last - first
+    borders = [after for (_, after) in sentence_spans(around) if low < after <= high]
+    return bool(borders) and not _BEGINS.fullmatch(around[borders[-1] : high])
+
+
+def _shortened(text: str) -> str:
+    words = text.strip(" ,;:").split()
+    return " ".join(words) if len(words) <= 8 else f"{' '.join(words[:4])} … {' '.join(words[-3:])}"
+
+
 def _turned(written: str, between: str) -> bool:
     """Whether words in brackets deny what those they stand for do not, or the other way round, or change a number."""
     if bool(_TURN.search(written.casefold())) != bool(_TURN.search(between)):
+        return True
+    # "[must]" for "may", "[and]" for "or".
+    if any(
+        one.search(written.casefold()) and another.search(between) and not one.search(between)
+        for one, another in ((DUTY, LEAVE), (LEAVE, DUTY), (_AND, _OR), (_OR, _AND))
+    ):
         return True
     here, there = numbers(written), numbers(between)
     return bool(here and there) and here != there
@@ -230,7 +270,7 @@ def _pieced(quote: str) -> Iterator[_Form]:
             gap = _Gap(f"{gap.bracket} {written}".strip(), gap.omission or not match["bracket"])
             position = match.end()
     if pieces:
-        yield _Form(tuple(pieces), tuple(gaps), f"{edges} {gap.bracket}")
+        yield _Form(tuple(pieces), tuple(gaps), f"{edges} {gap.bracket}", edges)
 
 
 def _unbracketed(match: re.Match[str]) -> str:

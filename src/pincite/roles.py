@@ -2,7 +2,8 @@
 
 No grammar is parsed. Two words on either side of a third that both sentences have are exchanged where each stands in
 the other's place, under the other's preposition: "A sues B" and "B sues A", "from A to B" and "from B to A", "A is
-owed by B" and "A owes B". A passive that keeps the roles ("B is sued by A") does not fit that, nor does a list.
+owed by B" and "A owes B". A passive that keeps the roles ("B is sued by A") does not fit that, nor does a list. Words of two clauses are
+exchanged where each clause says of the other's what its own says there.
 """
 
 from __future__ import annotations
@@ -13,7 +14,26 @@ from typing import NamedTuple
 
 from pincite.words import all_words, content_words, has_content
 
-__all__ = ["exchanged"]
+__all__ = ["exchanged", "parties", "with_parties"]
+
+#: Statutes and their illustrations call people A, B and Z. "A" is a person where no article can stand.
+_IS_A = re.compile(
+    r"(?<![\w.(/-])A(?=(?:['’]s)?\s+(?:is|was|shall|may|has|had|will|must|does|did|can|and|or)\b|['’]s\b|,)"
+    r"|(?<=[a-z,;:] )A(?![\w.)/&-])"
+)
+_SELLS = re.compile(r"(?<![\w.(/-])A(?=\s+[a-z]+s\b)")
+_LETTER = re.compile(r"(?<![\w.(/'’-])[B-HJ-UWYZ](?!\w|[)/&-]|\.\s*\w)")
+
+
+def parties(text: str) -> set[str]:
+    """The single capital letters by which `text` calls people or things. Not I, V and X."""
+    return set(_LETTER.findall(text)) | ({"A"} if with_parties(text) != text else set())
+
+
+def with_parties(text: str) -> str:
+    """`text` with every "A" that is a person made "A_", which is no article."""
+    text = _IS_A.sub("A_", text)
+    return _SELLS.sub("A_", text) if _LETTER.search(text) else text
 
 
 def _words(text: str) -> frozenset[str]:
@@ -21,6 +41,14 @@ def _words(text: str) -> frozenset[str]:
 
 
 _TOKEN = re.compile(r"\w+|[,;]")
+#: "The Governor may, on the advice of the Council, prorogue": what stands between these commas interrupts a clause.
+_INTERRUPTS = re.compile(
+    r"\b(may|shall|must|will|can|is|are|was|were|has|have|had),(\s+(?:on|with|by|after|before|under|in|at|for|upon)\b"
+    r"[^,;]{1,80}),"
+)
+#: Where a clause ends: what stands in two of them is said of different things.
+_PARTS = re.compile(r"[,;:]|\b(?:and|but|while|whereas|if|unless|when|where|until|because|than|not|nor|rather)\b")
+_CLAUSE_WORD = re.compile(r"\((?:[a-z]{1,3}|\d{1,3})\)|\w+")
 _ARTICLES = _words("the a an his her its their this that these those any each every")
 _PREPOSITIONS = _words("to by from against over than before after under with for of on in into at")
 #: Those that say of themselves which part a word has.
@@ -41,6 +69,9 @@ class _Word(NamedTuple):
 
 def exchanged(statement: str, sentence: str) -> str:
     """How the parts are exchanged, in words; empty where they are not. Both in lower case."""
+    statement, sentence = (_INTERRUPTS.sub(r"\1\2", text) for text in (statement, sentence))
+    if why := _crossed(statement, sentence):
+        return why
     tokens, tokens_there = _TOKEN.findall(statement), _TOKEN.findall(sentence)
     own, other = _placed(tokens), _placed(tokens_there)
     shared = sorted((word for word in own if word in other), key=lambda word: own[word].position)
@@ -66,6 +97,32 @@ def exchanged(statement: str, sentence: str) -> str:
                 if turned or _acts(tokens, own[middle], here[1]) != _acts(tokens_there, other[middle], there[1]):
                     return _told(*here)
     return ""
+
+
+def _crossed(statement: str, sentence: str) -> str:
+    """Words that two clauses have exchanged: "allows the first and dismisses the second", and the other way round."""
+    here, there = _clause_of(statement), _clause_of(sentence)
+    cells: dict[tuple[int, int], str] = {}
+    for word, (clause, shown) in here.items():
+        if word in there:
+            cells.setdefault((clause, there[word][0]), shown)
+    for (i, p), shown in cells.items():
+        for k, q in cells:
+            if i < k and p != q and (i, q) in cells and (k, p) in cells:
+                return f"the source says “{shown}” of “{cells[k, p]}”, not of “{cells[i, q]}”"
+    return ""
+
+
+def _clause_of(text: str) -> dict[str, tuple[int, str]]:
+    """The content words that stand once in a text, folded: in which of its clauses, and as they are written."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for number, clause in enumerate(_PARTS.split(text)):
+        for word in _CLAUSE_WORD.findall(clause):
+            if word[0] == "(":
+                found.setdefault(word, []).append((number, word))
+            elif has_content(word):
+                found.setdefault(content_words(word)[0], []).append((number, word))
+    return {word: places[0] for word, places in found.items() if len(places) == 1}
 
 
 def _acts(tokens: list[str], verb: _Word, agent: _Word) -> bool:

@@ -7,12 +7,13 @@ else the field ``trust`` of the metadata it was added with, or else ``normal``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 from pincite.errors import InputError
-from pincite.types import Passage
+from pincite.types import Passage, SearchResult
 
-__all__ = ["LEVELS", "check_level", "steerable", "trust_of"]
+__all__ = ["LEVELS", "Trust", "check_level", "steerable", "trust_of"]
 
 #: From the least to the most.
 LEVELS = ("low", "normal", "high")
@@ -60,3 +61,36 @@ def steerable(
         else:
             dropped.append((passage, f"its source has {level} trust, answers are made from {LEVELS[needed]} and above"))
     return kept, dropped
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Whose words answers are made from. Raises InputError for a level that there is not."""
+
+    least: str = "low"  #: the level that a source must have; ``low`` is that of all
+    patterns: Patterns = ()
+
+    def __post_init__(self) -> None:
+        for level in (self.least, *(level for _, level in self.patterns)):
+            check_level(level)
+
+    @property
+    def by_all(self) -> bool:
+        """Whether every source may steer."""
+        return check_level(self.least) == LEVELS[0]
+
+    def among(self, found: SearchResult, k: int) -> tuple[SearchResult, str]:
+        """The first `k` passages that may steer, those before them left out and told; why none is left, or nothing."""
+        if self.by_all:
+            return found, ""
+        kept, dropped = steerable(found.passages, self.least, self.patterns)
+        last = found.passages.index(kept[k - 1]) if len(kept) >= k else len(found.passages)
+        ahead = [(passage, why) for passage, why in dropped if found.passages.index(passage) < last]
+        notes = [f"left out of the prompt: {passage.title}: {why}" for passage, why in ahead]
+        result = replace(found, passages=tuple(kept[:k]), notes=(*found.notes, *notes))
+        if kept or not dropped:
+            return result, ""
+        return result, (
+            f"What was found comes from sources of less than {check_level(self.least)} trust, and answers are not made "
+            f"from those (answer.trust). Nearest: {dropped[0][0].title}."
+        )

@@ -27,6 +27,7 @@ __all__ = [
     "Evidence",
     "FileOutcome",
     "Filter",
+    "Gate",
     "Generation",
     "Heading",
     "Hit",
@@ -389,7 +390,7 @@ class Conflict:
     """Two passages that say different things about what a sentence of the answer says."""
 
     citation: Citation  #: what supports the answer
-    against: Citation  #: what says otherwise; its span in the answer is the same
+    against: Citation  #: what says otherwise; its span in the answer is the same, its number 0 where that is not cited
     difference: str  #: what differs, in words: ``60 days / 90 days``
     later: str = ""  #: which of the two is newer, and how that is known; empty where it is not
 
@@ -422,6 +423,12 @@ class Evidence:
     missing: float = 0.0  #: share of the question's names and numbers that no passage holds
 
 
+Gate: TypeAlias = Literal["", "search", "generator", "support", "confidence"]
+"""What withheld an answer: nothing that was found speaks to the question; the generator itself; no source supports what
+it wrote; too little evidence that the passages answer. Empty for an answer that was given.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """A question's answer with its proof, or an abstention with its reason."""
@@ -432,6 +439,7 @@ class Answer:
     passages: tuple[Passage, ...]
     abstained: bool = False
     reason: str = ""  #: why it abstained: ``no-evidence`` or ``insufficient-evidence`` with an explanation in `text`
+    gate: Gate = ""  #: what withheld it
     model: str = ""
     warnings: tuple[str, ...] = ()  #: unknown citation numbers, passages over budget, degraded stages
     timings: Mapping[str, float] = field(default_factory=dict)  #: seconds per stage

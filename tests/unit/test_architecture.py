@@ -28,7 +28,7 @@ LAYERS = (
         "differences",
         "prompt_template",
     ),
-    ("roles", "quotation_marks", "near_quotes", "links", "trust"),
+    ("roles", "reservations", "quotation_marks", "near_quotes", "links", "trust"),
     ("claims", "fusion", "assemble", "marginalize", "missing", "steering"),
     # Below the generators, which answer with them.
     ("scorers", "quotes", "statements"),
@@ -41,6 +41,7 @@ LAYERS = (
         "retrieve",
         "reading",
         "citations",
+        "outgoing",
         "followups",
         "contrary",
     ),

@@ -300,12 +300,12 @@ def test_what_is_altered_is_sought_where_it_is_credited_first() -> None:
     ("quote", "right"),
     [
         (
-            "The tenant may not … pays 1,250 euros",
+            "The tenant may not … The tenant pays 1,250 euros",
             "The tenant may not keep dogs without the landlord's written consent",
         ),
         ("Two keys ... to the tenant.", "Two keys are handed over to the tenant"),
         ("… keep dogs without the landlord's written consent …", "keep dogs without the landlord's written consent"),
-        ("The tenant may not keep dogs [...] which shall not be", "The tenant may not keep dogs without"),
+        ("The tenant may not keep dogs without [...] consent, which shall not be", "The tenant may not keep dogs without"),
         ("[t]he tenant may not keep dogs", "The tenant may not keep dogs"),
         ("The [T]enant may not keep dogs", "The tenant may not keep dogs"),
         ("[The lessee] may not keep dogs", "may not keep dogs"),
@@ -330,11 +330,43 @@ def test_what_is_marked_is_honest(quote: str, right: str) -> None:
         ("The tenant may [always] keep dogs without", "[always] for “not”"),
         ("The tenant pays [900 euros] on the third day", "[900 euros] for “1,250 euros”"),
         ("[No] tenant may not keep dogs", "added in brackets: “no”"),
+        ("The tenant [must] not keep dogs", "[must] for “may”"),
+        (
+            "The tenant may not keep dogs [...] which shall not be",
+            "the dots leave out “without the landlord's written consent”",
+        ),
     ],
 )
 def test_marks_do_not_hide_a_turn(quote: str, difference: str) -> None:
     found = locate(quote, [LEASE])
     assert (found.verdict, found.difference) == ("altered", difference)
+
+
+OFFICE = (
+    "No order shall be made, in the absence of both parties, unless the person has been heard. The officer shall not, "
+    "save with the written consent of the Board or of its chair, sell the land. He may let the land or the house. Any "
+    "order under s. 5 of the Act, as passed, is final."
+)
+
+
+@pytest.mark.parametrize(
+    ("quote", "verdict", "difference"),
+    [
+        ("The officer shall … sell the land", "altered", "the dots leave out “not, save with the … of its chair”"),
+        ("The officer shall not … sell the land", "altered", "the dots leave out “save with the written … of its chair”"),
+        ("in the absence of both parties … the person has been heard", "altered", "the dots leave out “unless”"),
+        ("The officer … may let the land", "stitched", "the dots join parts of two sentences"),
+        ("sell the land. … let the land or the house", "stitched", "the dots join parts of two sentences"),
+        ("He may let the land [and] the house", "altered", "[and] for “or”"),
+        ("[Any] order shall be made", "altered", "[Any] for “no”"),
+        ("sell the land. … Any order", "verbatim", ""),
+        ("Any order … of the Act … is final", "verbatim", ""),  # the stop of "s." ends nothing
+        ("[An] order under s. 5", "verbatim", ""),
+    ],
+)
+def test_dots_and_brackets_hide_no_condition(quote: str, verdict: str, difference: str) -> None:
+    found = locate(quote, [OFFICE])
+    assert (found.verdict, found.difference) == (verdict, difference)
 
 
 def test_dots_do_not_reach_over_pages() -> None:

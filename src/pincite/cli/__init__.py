@@ -26,6 +26,7 @@ from pincite.cli.listing import list_documents
 from pincite.cli.make import make
 from pincite.cli.optimize import optimize
 from pincite.cli.purge import purge
+from pincite.cli.redteam import redteam
 from pincite.cli.reindex import reindex
 from pincite.cli.remove import remove
 from pincite.cli.restore import restore
@@ -71,6 +72,7 @@ app.command("search")(search)
 app.command("ask")(ask)
 app.command("chat")(chat)
 app.command("verify")(verify)
+app.command("redteam")(redteam)
 app.command("list")(list_documents)
 app.command("show")(show)
 app.command("history")(history)

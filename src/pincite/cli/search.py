@@ -55,6 +55,8 @@ def search(
 
     Exit status: 0 also when nothing is found.
     """
+    from pincite.suspicion import SUSPICIOUS, suspicion
+
     check_point(as_of, as_recorded)
     settings = read_settings(store, config, search_k=k, search_mode=mode)
     then = as_of is not None or as_recorded is not None
@@ -82,6 +84,7 @@ def search(
                 "chunk": passage.chunk,
                 "found": passage.found,
                 "metadata": passage.metadata,
+                "suspicion": suspicion(passage.chunk.text).score,
             }
             for rank, passage in enumerate(result.passages, 1)
         ]
@@ -105,6 +108,9 @@ def search(
         if passage.found:
             spans = ", ".join(f"{start}-{end}" for start, end in passage.found)
             out.print(f"   [dim]found in it {spans}[/]")
+        if (found := suspicion(passage.chunk.text)).score >= SUSPICIOUS:
+            order = " ".join(passage.chunk.text[slice(*found.span)].split())
+            out.print(f"   [yellow]reads like orders to a model ({found.score:.2f})[/] [dim]{escape(order[:80])}[/]")
         text = reading_markup(passage.chunk) if full else escape(_snippet(_shown(query, passage)))
         out.print(f"   {text}\n")
     if not result.passages:

@@ -15,11 +15,11 @@ from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pincite.answering import NO_EVIDENCE
 from pincite.errors import BackendError, InputError
 from pincite.evaluation.answer_assessment import assess, correct, mean_of, odd_gold, paired, versus
 from pincite.evaluation.answer_measures import Rule, check_rule
 from pincite.evaluation.answer_records import AnswerReport, AnswerVersus, Asked, Mean, Outcome
+from pincite.evaluation.answer_stages import GATES
 from pincite.evaluation.answer_tables import counted
 from pincite.evaluation.answerers import without_markers
 from pincite.evaluation.grounding_measures import (
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from pincite.types import Answer
 
 __all__ = ["evaluate_grounding", "gate_of"]
+
+_GATES = dict(zip(("search", "generator", "support", "confidence"), GATES, strict=True))
 
 #: After so many failures one after another no more is asked.
 IN_A_ROW = 5
@@ -116,16 +118,7 @@ def gate_of(answer: Answer) -> str:
     The gate before any model is asked, the generator, the check that a source supports what it wrote, or the one that
     weighs the evidence.
     """
-    if not answer.abstained:
-        return ""
-    if answer.reason == NO_EVIDENCE:
-        return "no-evidence gate"
-    proved = any(each.verdict in ("verbatim", "supported") for each in answer.citations)
-    if proved or any("for want of evidence" in each for each in answer.warnings):
-        return "confidence gate"
-    if any("which no passage supports" in each or "is supported by a source" in each for each in answer.warnings):
-        return "support gate"
-    return "generator"
+    return _GATES.get(answer.gate, "")
 
 
 class _Run:

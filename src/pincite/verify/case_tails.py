@@ -16,11 +16,12 @@ __all__ = ["levelled", "longer", "with_tails"]
 
 #: Names of cases stand in italics: "*A* v. *B*".
 _EMPHASIS = re.compile(r"(?<![\w*_])[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?![\w*_])")
-#: Where a capital "V." is no initial: behind the initials of a State, or a comma.
+#: Where a capital "V." is no initial: behind the initials of a State or a comma, before a State or the Union.
 _CAPITAL_V = re.compile(r"(?P<before>\bState\s+of\s+(?:[A-Z]\.\s?){2,3}\s?|,\s)(?P<v>V)(?=s?\.\s+[A-Z])", re.IGNORECASE)
+_AGAINST_STATE = re.compile(r"(?<=\s)V(?=s?\.\s+(?:The\s+)?(?:State|Union)\s+(?:[Oo]f)\b)")
 _CAPITAL_AND = re.compile(r"\bAnd(?=\s+(?:Others?|Another|Ors|Anr)\b)")
 _ET_CETERA = re.compile(r"\b(?:[Ee]tc\.?\s+)*[Ee]tc\.?(?=\s+(?:[vV]s?\.?|versus)\s)")
-_COMMA_V = re.compile(r",(?=\s+[vV]s?\.\s)")
+_COMMA_V = re.compile(r",(?=\s+(?:[vV]s?\.|v|versus)\s)")
 
 _TOKEN = (
     r"(?:\([A-Z][\w.& ]{1,40}\)|\(?[A-Z@][\w@&'’/-]*\)?|\(?(?:[A-Z]\.)+\)?"
@@ -65,6 +66,7 @@ def levelled(text: str) -> str:
     plain = _EMPHASIS.sub(_blank, text)
     plain = _ET_CETERA.sub(_blank, plain)
     plain = _CAPITAL_V.sub(lambda found: f"{found['before']}v", plain)
+    plain = _AGAINST_STATE.sub("v", plain)
     return _COMMA_V.sub(" ", _CAPITAL_AND.sub("and", plain))
 
 

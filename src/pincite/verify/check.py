@@ -7,6 +7,7 @@ authorities say so? Where the answer is no, the text may still be right: the cor
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import PurePath
@@ -33,6 +34,8 @@ __all__ = ["check_brief", "find_all"]
 
 #: What an authority of these comes to is compared with: it is there, whatever is wrong with how it is named.
 _COMPARED = frozenset({"found", "wrong-year", "not-in-force", "ambiguous"})
+#: Letters from which on a word tells one name from another.
+_TELLING = 5
 #: So many passages of an authority are judged: a judgment of two hundred pages costs no more than one of two.
 _WINDOWS = 6
 
@@ -163,7 +166,8 @@ class _Checking:
             if authority.kind == "reference":
                 self._findings[key] = resolve_reference(authority, self._store, self._by_name())
             else:
-                self._findings[key] = look_up(authority, self._registry, self._as_of, sentence=_said(cited))
+                found = look_up(authority, self._registry, self._as_of, sentence=_said(cited))
+                self._findings[key] = _another(found, self._registry.grammar)
         return self._findings[key]
 
     def _places(self, finding: Finding) -> list[Place]:
@@ -198,6 +202,20 @@ class _Checking:
                     at = self._reader.part(place, start + worth.start, start + worth.end)
                     best = Support(at.start, at.end, worth.verdict, worth.score, worth.why), at
         return best if best is not None else (None, None)
+
+
+def _another(finding: Finding, grammar: Grammar) -> Finding:
+    """A case of another year that has words in its name which the one of the corpus has not is another case."""
+    parties = finding.authority.parties
+    if finding.status != "wrong-year" or parties is None or finding.authority.short:
+        return finding
+    names = [finding.name, *(place.title for place in finding.others)]
+    there = [{word for side in re.split(r"\s+v\.?\s+", name) for word in grammar.parties.words(side)} for name in names]
+    own = {word for party in parties if party for word in grammar.parties.words(party) if len(word) >= _TELLING}
+    if any(own <= words for words in there):
+        return finding
+    note = f"not in this corpus; the nearest name is {finding.name}"
+    return Finding(finding.authority, "not-found", note)
 
 
 def _said(cited: Cited) -> str:

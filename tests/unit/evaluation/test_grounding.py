@@ -30,7 +30,7 @@ from pincite.evaluation.grounding_report import (
 from pincite.evaluation.grounding_verdicts import Verdicts
 from pincite.evaluation.kept_replies import KeptReplies
 from pincite.support.lexical import LexicalSupport
-from pincite.types import Answer, Chunk, Citation, Document, Generation, Hit, Passage, Prompt, Support, Token
+from pincite.types import Answer, Chunk, Citation, Document, Gate, Generation, Hit, Passage, Prompt, Support, Token
 
 TEXTS = {
     "d1": "The tower was opened in 1889. It is made of iron.",
@@ -73,16 +73,17 @@ def given(text: str, source: str, quote: str, *read: str, shift: int = 0) -> Ans
     return Answer("?", f"{text} [1]", (cited,), tuple(map(passage, read or (source,))), timings={"generate": 0.25})
 
 
-def refused(reason: str, *read: str, warnings: tuple[str, ...] = ()) -> Answer:
-    return Answer("?", "Not there.", (), tuple(map(passage, read)), True, reason, warnings=warnings)
+def refused(gate: Gate, *read: str) -> Answer:
+    reason = NO_EVIDENCE if gate == "search" else INSUFFICIENT
+    return Answer("?", "Not there.", (), tuple(map(passage, read)), True, reason, gate=gate)
 
 
 GOOD: dict[str, Answer | Exception] = {
     "q1": given("The tower was opened in 1889.", "d1", "The tower was opened in 1889.", "d1", "d2"),
     "q2": given("The bridge is 900 metres long.", "d2", "The bridge is 1,280 metres long.", "d2"),
-    "q3": refused(INSUFFICIENT, "d3", warnings=("the model wrote 'x', which no passage supports; not given",)),
+    "q3": refused("support", "d3"),
     "q4": given("It is made of iron.", "d1", "It is made of iron."),
-    "q5": refused(NO_EVIDENCE, "d1"),
+    "q5": refused("search", "d1"),
 }
 
 
@@ -179,8 +180,8 @@ def test_each_lost_question_has_its_stage(answers: AnswerSet) -> None:
     elsewhere = {
         **GOOD,
         "q1": given("The tower was opened in 1889.", "d2", "It is red.", "d1", "d2"),
-        "q2": refused(NO_EVIDENCE, "d1"),
-        "q3": refused(INSUFFICIENT, "d3"),
+        "q2": refused("search", "d1"),
+        "q3": refused("generator", "d3"),
     }
     (outcome,) = evaluate(answers, ToyPipeline(elsewhere)).answers.outcomes
     assert [lost and (lost.stage, lost.by) for lost in outcome.lost[:3]] == [
@@ -193,13 +194,10 @@ def test_each_lost_question_has_its_stage(answers: AnswerSet) -> None:
 def test_the_gates_are_told_apart() -> None:
     proved = given("The tower was opened in 1889.", "d1", "The tower was opened in 1889.")
     assert gate_of(proved) == ""
-    assert gate_of(refused(NO_EVIDENCE)) == "no-evidence gate"
-    assert gate_of(refused(INSUFFICIENT)) == "generator"
-    why = "no sentence of this answer is supported by a source it names: it is not an answer"
-    assert gate_of(refused(INSUFFICIENT, warnings=(why,))) == "support gate"
-    assert gate_of(refused(INSUFFICIENT, warnings=("not given, for want of evidence: 'x'",))) == "confidence gate"
-    weighed = Answer("?", "x", proved.citations, proved.passages, True, INSUFFICIENT)
-    assert gate_of(weighed) == "confidence gate"
+    assert gate_of(refused("search")) == "no-evidence gate"
+    assert gate_of(refused("generator")) == "generator"
+    assert gate_of(refused("support")) == "support gate"
+    assert gate_of(refused("confidence")) == "confidence gate"
 
 
 def test_the_gates_are_those_of_the_pipeline(tmp_path: Path) -> None:
@@ -279,7 +277,7 @@ def test_a_judge_that_fails_makes_the_item_fail_and_denies_nothing(answers: Answ
 
 
 def test_nothing_is_ever_nan(answers: AnswerSet) -> None:
-    nothing: dict[str, Answer | Exception] = {name: refused(NO_EVIDENCE) for name in GOOD}
+    nothing: dict[str, Answer | Exception] = {name: refused("search") for name in GOOD}
     broken: dict[str, Answer | Exception] = {**nothing, "q1": InputError("no")}
     for replies in (GOOD, nothing, broken):
         data = json.dumps(grounding_data([evaluate(answers, ToyPipeline(replies))]), allow_nan=False)
