@@ -29,7 +29,10 @@ _CLAUSE = re.compile(r"[;:]|,\s*(?=(?:nor|but|unless|except|provided)\b)")
 _MAIN_CLAUSE = re.compile(r"[;:]|,\s*(?=(?:nor|but)\b)|\s+(?:and|but)\s+(?=(?:shall|must|may|will|can)\b)")
 _NAME = re.compile(r"(?<=\s)[\"'“‘(]*([A-Z][\w&.-]*\w)")
 
-_EXCEPT = re.compile(r"\b(?:unless|except(?:ing)?|save (?:as|that|for|where|in)|other than|excluding|but for|rather than|instead of)\b")
+_EXCEPT = re.compile(
+    r"\b(?:unless|except(?:ing)?|save (?:as|that|for|where|in)|other than|excluding|but for"
+    r"|rather than|instead of|unlike)\b"
+)
 _ONLY = re.compile(r"\b(?:only|solely|exclusively|no(?:thing|body|ne)? (?:other|else))\b")
 _IF = re.compile(
     r"\b(?:if|provided(?! (?:by|for|in|with|to|under|at|from|on)\b)|providing that|subject to|in case|on condition"

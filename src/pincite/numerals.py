@@ -86,7 +86,9 @@ _BOUNDS = tuple(
         ("<", r"(?:less|fewer|shorter|lower) than|under|below"),
     )
 )
-_NUMBER = re.compile(r"(?P<bound>[≥≤<>])?\s*(?:(?:the|an?)\s+)?(?P<number>(?<![\w/])-?\w*\d\w*(?:[.,/]\d+)*)")
+_NUMBER = re.compile(
+    r"(?P<bound>[≥≤<>])?\s*(?:(?:the|an?)\s+)?(?:age of\s+)?(?P<number>(?<![\w/])-?\w*\d\w*(?:[.,/]\d+)*)"
+)
 # "1,250" and "1,00,000" group digits; "3,14" is a decimal number and must not become 314.
 _GROUPING = re.compile(r"(?<=\d),(?=(?:\d{2,3},)*\d{3}(?!\d))")
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—−", "-") | dict.fromkeys("’‘", "'"))

@@ -20,20 +20,19 @@ LEAVE = re.compile(r"\b(?:may|can|might|could|entitled|allowed|permitted|optiona
 NEGATION = re.compile(r"\b(?:not|no|never|neither|nor|none|nobody|nothing|cannot|without|false|untrue)\b|n't\b")
 
 #: What follows is somebody's word, or in question.
-_SAYS = (
-    r"(?:alleg|conten|argu|submi|claim|assert|plead|suggest|urg|suspect|accus|deni|deny|doubt|believ|pretend|purport)\w*"
-)
-_REPORT = re.compile(rf"\b{_SAYS}(?:\s+\w+){{0,2}}?\s+that\b|\bwhether\b")
+_SAYS = r"(?:alleg|conten|argu|submi|claim|assert|plead|suggest|urg|suspect|accus|deni|deny|doubt|believ|pretend|purport)\w*"
+_REPORT = re.compile(rf"\b{_SAYS}(?:\s+\w+){{0,2}}?\s+that\b|\bunable to \w+ that\b|\bwhether\b")
 _ATTRIBUTES = re.compile(rf"\b(?:according to|in the view of|whether|{_SAYS})\b")
 #: Deny without a "not".
 _HALF = re.compile(
-    r"\b(?:hardly|barely|scarcely|seldom|rarely|(?<!a )few|lack(?:s|ed|ing)?|fail(?:s|ed|ing)? to|refus(?:es?|ed|ing|al)"
-    r"|declin(?:es?|ed|ing)|den(?:y|ies|ied|ying))\b"
+    r"\b(?:hardly|barely|scarcely|seldom|rarely|(?<!a )few|lack(?:s|ed|ing)?|fail(?:s|ed|ing)? to"
+    r"|refus(?:es?|ed|ing|al)|declin(?:es?|ed|ing)|den(?:y|ies|ied|ying)|ceas(?:es?|ed|ing) to|exempt(?:s|ed|ion)?"
+    r"|partly|partially|in part(?! [ivxl\d]+\b)|to some extent)\b"
 )
 _NON = re.compile(r"\bnon[- ]?(\w{3,})")
 _MAY = re.compile(r"\b(?:may|might|could)\b(?! not\b)")
 _ABLE = re.compile(
-    r"\b(?:rights?|powers?|discretion|able|options?|possible|possibly|liable|authori[sz]ed|empowered|free|up to|\w+able)\b"
+    r"\b(?:rights?|powers?|discretion|able|options?|possibl[ey]|authori[sz]ed|empowered|free|up to|\w+able)\b"
 )
 _ARTICLES = frozenset(["the", "a", "an", "his", "her", "its", "their", "this", "that", "any", "every", "each"])
 _SOME = frozenset(["some", "certain", "few"])
@@ -83,7 +82,7 @@ def _half_denied(own: str, other: str) -> str:
 
 
 def _non(own: str, other: str) -> str:
-    """ "Non-bailable" and "bailable"."""
+    """That something is so, and that it is not, in one word: "bailable" and "non-bailable"."""
     here, there = set(_NON.findall(own)), set(_NON.findall(other))
     for word in sorted(there - here):
         if word in re.findall(r"\w+", own):
@@ -104,7 +103,8 @@ def _may(own: str, other: str) -> str:
         act = next((word for word in following if has_content(word)), "")
         if act and set(all_words(act)) <= wanted and not DUTY.search(other):
             return f"the source says “{match.group()} {' '.join(following[: following.index(act) + 1])}”"
-    return ""
+    would = re.search(r"\bwould (?:be|have)\b", other)
+    return f"the source says “{would.group()}”" if would and not re.search(r"\b(?:would|should|if)\b", own) else ""
 
 
 def _of_another(own: str, other: str) -> str:
@@ -146,7 +146,7 @@ def _headed(first: str, mine: list[str], theirs: list[str], place: int) -> str:
 
 
 def _joined(own: str, other: str) -> str:
-    """ "And" for "or" between the same two words. Of what is denied either means both."""
+    """An "and" for an "or" between the same two words. Of what is denied either means both."""
     if NEGATION.search(own) or NEGATION.search(other):
         return ""
     here, there = _pairs(own), _pairs(other)

