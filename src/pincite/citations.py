@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from pincite.assemble import unescape
 from pincite.blocks import Blocks
-from pincite.claims import same_sense
+from pincite.claims import AUXILIARY, same_sense
 from pincite.quotation_marks import find_quotations
 from pincite.quotes import NormalText, locate
 from pincite.sentences import statement_spans
@@ -45,13 +45,9 @@ _CLAUSE = re.compile(
     r"(?=(?:the|an?|each|every|no|any|all|either|neither|both|this|that|these|those|it|they|he|she|its|their|there)\b"
     r"|[A-Z\d])"
 )
-_AUXILIARY = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|may|might|must|shall|should|will|would|can|could)\b",
-    re.IGNORECASE,
-)
 #: What reads like a verb: an auxiliary, a past form, or "pays" after a noun.
 _VERB = re.compile(
-    rf"{_AUXILIARY.pattern}|\b\w{{2,}}ed\b"
+    rf"{AUXILIARY.pattern}|\b\w{{2,}}ed\b"
     r"|(?<!\bthe )(?<!\ba )(?<!'s )(?<!s' )(?<!’s )(?<=\w )\b\w+[^s\W]s\b",
     re.IGNORECASE,
 )
@@ -116,7 +112,7 @@ def is_claim(text: str) -> bool:
 
     "Two years" stands in many places, of many things.
     """
-    return len(content_words(text)) >= (2 if _AUXILIARY.search(text) else 3)
+    return len(content_words(text)) >= (2 if AUXILIARY.search(text) else 3)
 
 
 def supporting(
@@ -146,10 +142,13 @@ def supporting(
     citations = [_citation(statement, i, passages[i], worth) for i, worth in found]
     if not citations or any(map(is_good, citations)):
         return citations
+    if found_by_parts := _by_parts(statement, passages, support):
+        return found_by_parts
+    # Parts that claim something each name their own passage: another's support is not theirs.
+    apart = bool(statement.parts) and all(is_claim(part.text) for part in statement.parts)
     return (
-        _by_parts(statement, passages, support)
-        or _by_quotation(statement, known, passages)
-        or _by_clauses(statement, known, passages, support)
+        _by_quotation(statement, known, passages)
+        or ([] if apart else _by_clauses(statement, known, passages, support))
         or citations
     )
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 
 from pincite.numerals import days, numbers, plain, with_digits
-from pincite.reservations import DUTY, LEAVE, NEGATION, reserve
+from pincite.reservations import DUTY, LEAVE, NEGATION, changed_copy, reserve
 from pincite.roles import exchanged, parties, with_parties
 from pincite.words import all_words, content_words, has_content
 
@@ -93,7 +93,8 @@ def same_sense(statement: str, sentence: str) -> bool:
     stated, there = numbers(statement), numbers(sentence)
     if not AUXILIARY.search(own):
         stated, there = ({number.lstrip("≥≤<>") for number in each} for each in (stated, there))
-    return stated <= there and not (_denied(own, other) or _conditions(own, other) or _reserve(own, other))
+    differs = (look(own, other) for look in (_denied, _conditions, _reserve, changed_copy))
+    return stated <= there and not any(differs)
 
 
 def _read(text: str) -> str:
@@ -249,6 +250,7 @@ _LOOKS: tuple[Callable[[str, str], str], ...] = (
     _conditions,
     _quantities,
     _reserve,
+    changed_copy,
 )
 
 

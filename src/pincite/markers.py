@@ -25,7 +25,7 @@ _PAGES = r"\s*,?\s*(?i:pp?\.|pages?|p(?=\s?\p{Nd}))\s*\p{Nd}{1,4}(?:\s*[-–—]
 # What may stand between the brackets, and between round ones.
 _INSIDE = regex.compile(rf"\s*\^?\s*(?:{_NOUN})?(?P<numbers>{_NUMBERS})(?:{_PAGES}|†[^\]】]*)?\s*")
 _IN_ROUND = regex.compile(rf"\s*(?i:(?:see\s+)?sources?)\s*:?\s*(?P<numbers>{_NUMBERS})(?:{_PAGES})?\s*")
-_CLOSE = frozenset(".,;:!?)]\n")
+_CLOSE = frozenset(".,;:!?)]\r\n")
 _ITEM = regex.compile(r"(\p{Nd}{1,3})(?:\s*[-–—]\s*(\p{Nd}{1,3}))?")
 
 

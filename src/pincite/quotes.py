@@ -71,9 +71,10 @@ def locate(quote: str, sources: Sequence[NormalText | str], named: Sequence[int]
     `named` are the sources that they are credited to; with none all are. ``verbatim`` is what stands in a named one,
     ``elsewhere`` what stands in another. What is ``altered`` or ``stitched`` is looked for in the named ones first.
     A full stop, comma or quotation mark at either end counts only where the source has it. What is marked as left out
-    or changed is no alteration, unless it reaches over more than `LONGEST_OMISSION` characters or goes on in the
-    midst of another sentence (stitched), or changes a number, a "may" to a "must", an "and" to an "or", or
-    brings in or drops a "not" or a condition where it begins or ends (altered). A source that is asked again is better given as a `NormalText`.
+    or changed is no alteration, unless it reaches over more than `LONGEST_OMISSION` characters or goes on in the midst
+    of another sentence (stitched), or changes a number, a "may" to a "must" or an "and" to an "or", brings in or drops
+    a "not", or leaves out the condition of what it joins (altered). A source that is asked again is better given as a
+    `NormalText`.
     """
     texts = [each if isinstance(each, NormalText) else NormalText(each) for each in sources]
     credited = [i for i in dict.fromkeys(named) if 0 <= i < len(texts)] or list(range(len(texts)))

@@ -8,19 +8,28 @@ Compared are texts as `pincite.numerals.plain` makes them. Written for English.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from difflib import SequenceMatcher
 
 from pincite.numerals import DAY, numbers
 from pincite.words import all_words, content_words, has_content
 
-__all__ = ["DUTY", "LEAVE", "NEGATION", "reserve"]
+__all__ = ["DUTY", "LEAVE", "NEGATION", "changed_copy", "reserve"]
 
 DUTY = re.compile(r"\b(?:must|shall|required|obliged|ha(?:s|ve) to|mandatory)\b")
 LEAVE = re.compile(r"\b(?:may|can|might|could|entitled|allowed|permitted|optional)\b")
 NEGATION = re.compile(r"\b(?:not|no|never|neither|nor|none|nobody|nothing|cannot|without|false|untrue)\b|n't\b")
 
+_WORD = re.compile(r"\w+")
+#: A copy has so many words at least, this share of them in the order of the source; so many may be replaced by others.
+_COPY_WORDS, _COPY, _REPLACED = 8, 0.8, 3
+_LONGEST = 400
+_AND, _OR_WORD = frozenset(["and"]), frozenset(["or"])
+_SHALL, _MAY_WORDS = frozenset(["shall", "must"]), frozenset(["may", "can", "might", "could"])
+_OPPOSED = ((_AND, _OR_WORD), (_OR_WORD, _AND), (_SHALL, _MAY_WORDS), (_MAY_WORDS, _SHALL))
+_CONDITIONS = frozenset(["if", "unless", "except", "save", "provided", "subject", "only", "excluding", "but"])
 #: What follows is somebody's word, or in question.
-_SAYS = r"(?:alleg|conten|argu|submi|claim|assert|plead|suggest|urg|suspect|accus|deni|deny|doubt|believ|pretend|purport)\w*"
+_SAYS = r"(?:alleg|conten|argu|submi|claim|assert|plead|suggest|urg|suspect|accus|den[iy]|doubt|believ|purport)\w*"
 _REPORT = re.compile(rf"\b{_SAYS}(?:\s+\w+){{0,2}}?\s+that\b|\bunable to \w+ that\b|\bwhether\b")
 _ATTRIBUTES = re.compile(rf"\b(?:according to|in the view of|whether|{_SAYS})\b")
 #: Deny without a "not".
@@ -32,7 +41,7 @@ _HALF = re.compile(
 _NON = re.compile(r"\bnon[- ]?(\w{3,})")
 _MAY = re.compile(r"\b(?:may|might|could)\b(?! not\b)")
 _ABLE = re.compile(
-    r"\b(?:rights?|powers?|discretion|able|options?|possibl[ey]|authori[sz]ed|empowered|free|up to|\w+able)\b"
+    r"\b(?:rights?|powers?|discretion|able|options?|possibl[ey]|authori[sz]ed|empowered|free|up to|punishable|liable)\b"
 )
 _ARTICLES = frozenset(["the", "a", "an", "his", "her", "its", "their", "this", "that", "any", "every", "each"])
 _SOME = frozenset(["some", "certain", "few"])
@@ -57,6 +66,45 @@ _SIDE = {"after": ">", "before": "<", "on or before": "≤", "by": "≤", "until
 def reserve(own: str, other: str) -> str:
     """What `other` says less than `own`, or of something else, in words for a reader; empty if nothing is found."""
     return next((why for look in _LOOKS if (why := look(own, other))), "")
+
+
+def changed_copy(own: str, other: str) -> str:
+    """What was changed in `own` if it is nearly a copy of `other`, or of a part of it; empty if it is none.
+
+    That is a word for another, an "and" for an "or", a "shall" for a "may"; or an alternative or a condition that is
+    left out. Statutes are quoted so, and of a hundred words one that is changed is hard to see.
+    """
+    mine, theirs = _WORD.findall(own)[:_LONGEST], _WORD.findall(other)[:_LONGEST]
+    if len(mine) < _COPY_WORDS:
+        return ""
+    operations = SequenceMatcher(None, theirs, mine, autojunk=False).get_opcodes()
+    if sum(j2 - j1 for kind, _, _, j1, j2 in operations if kind == "equal") < _COPY * len(mine):
+        return ""
+    bound = DUTY.search(other) and not NEGATION.search(other)
+    for kind, i1, i2, j1, j2 in operations:
+        was, now = theirs[i1:i2], mine[j1:j2]
+        if kind == "replace" and _other_words(was, now):
+            return f"the source says “{_some(was)}”, not “{_some(now)}”"
+        if kind == "delete" and i1 and (was[0] in _CONDITIONS or (was[0] == "or" and bound)):
+            # What is moved is not left out.
+            if mine.count(was[0]) < theirs.count(was[0]):
+                return f"the source has “{_some(was)}”"
+    return ""
+
+
+def _other_words(was: Sequence[str], now: Sequence[str]) -> bool:
+    for one, another in _OPPOSED:
+        if not (one.isdisjoint(was) or another.isdisjoint(now)) and one.isdisjoint(now) and another.isdisjoint(was):
+            return True
+    if len(was) > _REPLACED or len(now) > _REPLACED:
+        return False
+    content = [{all_words(word)[0] for word in words if has_content(word)} for words in (was, now)]
+    alike = any(a[:4] == b[:4] for a in content[0] for b in content[1])  # "party", "parties"
+    return bool(content[0] and content[1]) and not alike
+
+
+def _some(words: Sequence[str]) -> str:
+    return " ".join(words[:6]) + (" …" if len(words) > 6 else "")
 
 
 def _reported(own: str, other: str) -> str:

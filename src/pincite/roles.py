@@ -21,7 +21,7 @@ __all__ = ["exchanged", "parties", "with_parties"]
 #: Statutes and their illustrations call people A, B and Z. "A" is a person where no article can stand.
 _IS_A = re.compile(
     r"(?<![\w.(/-])A(?=(?:['’]s)?\s+(?:is|was|shall|may|has|had|will|must|does|did|can|and|or)\b|['’]s\b|,)"
-    r"|(?<=[a-z,;:] )A(?![\w.)/&-])"
+    r"|(?<=[a-z,;:] )A(?![\w)/&-]|\.\w)"
 )
 _SELLS = re.compile(r"(?<![\w.(/-])A(?=\s+[a-z]+s\b)")
 _LETTER = re.compile(r"(?<![\w.(/'’-])[B-HJ-UWYZ](?!\w|[)/&-]|\.\s*\w)")
@@ -85,7 +85,7 @@ def exchanged(statement: str, sentence: str) -> str:
             told = {here[0].preposition, here[1].preposition} <= _TELLING
             if crossed and told and here[0].preposition != here[1].preposition:
                 return _told(*here)
-            turned = crossed and there[0].position > there[1].position and here[1].preposition not in _PLACES
+            turned = crossed and there[0].position > there[1].position
             acted = there[0].position < there[1].position and "by" in (here[1].preposition, there[1].preposition)
             if not (turned or acted) or joins[here[0].position] != joins[here[1].position]:
                 continue
@@ -95,6 +95,9 @@ def exchanged(statement: str, sentence: str) -> str:
                 continue
             for middle in between:
                 if not low < other[middle].position < high:
+                    continue
+                # "Lives with" is so of both; "was overruled in" is not.
+                if turned and here[1].preposition in _PLACES and not _is_passive(tokens, own[middle]):
                     continue
                 if turned or _acts(tokens, own[middle], here[1]) != _acts(tokens_there, other[middle], there[1]):
                     return _told(*here)
@@ -151,8 +154,11 @@ def _clause_of(text: str) -> dict[str, tuple[int, str]]:
 
 def _acts(tokens: list[str], verb: _Word, agent: _Word) -> bool:
     """Whether the word is who does it, of a verb in the passive: "is paid by the tenant"."""
-    before = tokens[max(0, verb.position - 2) : verb.position]
-    return agent.preposition == "by" and bool(_PASSIVE.intersection(before))
+    return agent.preposition == "by" and _is_passive(tokens, verb)
+
+
+def _is_passive(tokens: list[str], verb: _Word) -> bool:
+    return bool(_PASSIVE.intersection(tokens[max(0, verb.position - 2) : verb.position]))
 
 
 def _placed(tokens: list[str]) -> dict[str, _Word]:

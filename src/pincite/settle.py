@@ -7,6 +7,7 @@ and is marked `UNSUPPORTED`. Nothing is re-pointed in silence: corrections and r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
@@ -28,6 +29,11 @@ __all__ = ["UNSUPPORTED", "Settled", "settle", "settle_unmarked"]
 #: The difference of quoted words that are the same but for stops.
 _PUNCTUATION = "punctuation"
 _MOST_DENIED = 0.49
+_ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
+#: What joins one marker to the next.
+_JOINED = r"\s*(?:,\s*and\b|,|;|&|\band\b)\s*"
+_JOINS_BEFORE = re.compile(rf"\[\d{{1,3}}\](?P<joins>{_JOINED})\Z")
+_JOINS_AFTER = re.compile(rf"(?P<joins>{_JOINED})(?=\[\d{{1,3}}\])")
 
 Check: TypeAlias = "Callable[[Iterable[Citation]], list[Citation]]"
 
@@ -141,6 +147,8 @@ class _Settling:
         self.coded = [code.is_code(character) for character in self.text]
 
     def take(self, statement: Statement) -> None:
+        if self._is_entry(statement):
+            return
         named = [i for i in statement.named if 0 <= i < len(self.passages)]
         spans = [span for span in self.spans if span[0] < statement.end and span[1] > statement.start]
         quoted = self._locate(spans, named)
@@ -257,6 +265,14 @@ class _Settling:
             return False
         return has_content(statement.text) and statement.text[-1] not in ":?：？|" and not is_refusal(statement.text)
 
+    def _is_entry(self, statement: Statement) -> bool:
+        """Whether it is a line of a list of sources: what a passage that it names is called, or an address."""
+        words = statement.text.strip(' :-–—.*_"“”')
+        if not statement.named or _ADDRESS.fullmatch(words):
+            return bool(_ADDRESS.fullmatch(words))
+        called = (self.passages[i] for i in statement.named if 0 <= i < len(self.passages))
+        return any(words.casefold() in (each.title.casefold(), each.uri.casefold()) for each in called)
+
     # Its markers
 
     def _number(self, marker: tuple[int, int]) -> int:
@@ -298,17 +314,24 @@ class _Edit(NamedTuple):
 
 
 def _removals(text: str, spans: Iterable[tuple[int, int]]) -> list[_Edit]:
-    """Takes markers out, and with them the space before them where it would stand at an end or double."""
+    """Takes markers out with what joins them to another, and a space before them that would be at an end or double."""
     runs: list[tuple[int, int]] = []
     for start, end in sorted(set(spans)):
-        if runs and not text[runs[-1][1] : start].strip(" "):
+        if runs and (not text[runs[-1][1] : start].strip(" ") or _JOINS_AFTER.fullmatch(text, runs[-1][1], start)):
             runs[-1] = (runs[-1][0], end)
         else:
             runs.append((start, end))
     edits = []
     for start, end in runs:
+        joined = _JOINS_BEFORE.search(text, max(0, start - 16), start)
+        if joined:
+            edits.append(_Edit(joined.start("joins"), end, ""))
+            continue
+        if following := _JOINS_AFTER.match(text, end):
+            edits.append(_Edit(start, following.end("joins"), ""))
+            continue
         after = text[end : end + 1]
-        if start and text[start - 1] == " " and (not after or after in " \n.,;:!?)"):
+        if start and text[start - 1] == " " and (not after or after in " \r\n.,;:!?)"):
             start -= 1
         elif (not start or text[start - 1] == "\n") and after == " ":
             end += 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from pincite.markers import CodeReader
 from pincite.quotation_marks import find_quotations
@@ -15,6 +17,13 @@ __all__ = ["MARKER", "UNSUPPORTED", "Statement", "marked", "statements"]
 #: Stands where the numbers of a sentence would that no source supports. Nobody takes it for a citation: it has none.
 UNSUPPORTED = "[unsupported]"
 MARKER = re.compile(r"\[(\d{1,3})\]")
+_MARKED_UNSUPPORTED = re.compile(re.escape(UNSUPPORTED))
+#: A marker that was written as a link says no more than the marker.
+_WITH_ADDRESS = re.compile(r"\[\d{1,3}\](?:\((?:https?://|www\.|#)[^()\s]{1,2000}\))?")
+#: A line of a list of sources: "[1] The title", "[2]: https://…". Lower case goes on with the sentence above.
+_ENTRY = re.compile(
+    r"^[ \t]*(?:[-*•][ \t]+)?(?=\[\d{1,3}\])(?:\[\d{1,3}\][ \t]*)+:?[ \t]*(?=[^\W_a-z]|https?:)", re.MULTILINE
+)
 #: "The landlord[1]." names a source; what looks like the name of a variable does not.
 _SUBSCRIPTED = re.compile(
     r"(?:(?<!\w)[a-zA-Z]|\w*(?:_|[a-z][A-Z])\w*"
@@ -59,16 +68,24 @@ def statements(text: str) -> list[Statement]:
     [('Two terms.', (1,)), ('Or ten years.', (0, 2))]
     """
     found = marked(text)
-    masks = sorted([*found, *re.finditer(re.escape(UNSUPPORTED), text)], key=lambda match: match.start())
-    masked = text
+    masks = sorted(
+        [*(_WITH_ADDRESS.match(text, match.start()) or match for match in found), *_MARKED_UNSUPPORTED.finditer(text)],
+        key=lambda match: match.start(),
+    )
+    pieces, position = [], 0
     for match in masks:
-        masked = masked[: match.start()] + " " * len(match.group()) + masked[match.end() :]
+        pieces += [text[position : match.start()], " " * len(match.group())]
+        position = match.end()
+    masked = "".join([*pieces, text[position:]])
     quoted = find_quotations(text)
     blocks = [span for span in quoted if _BLOCK_QUOTE.match(text, text.rfind("\n", 0, span[0]) + 1)]
-    spans = _joined(sentence_spans(masked), [span for span in quoted if span not in blocks])
+    entries = {match.start() for match in _ENTRY.finditer(text)}
+    cut = _parted(masked, sentence_spans(masked), entries)
+    spans = _joined(cut, [span for span in quoted if span not in blocks])
+    starts = [start for start, _ in spans]
     markers: list[list[re.Match[str]]] = [[] for _ in spans]
     for match in found:
-        before = sum(start < match.start() for start, _ in spans)
+        before = bisect_left(starts, match.start())
         owner = before - 1
         if before == 0 or (match.start() >= spans[owner][1] and _leads(masked, match)):
             owner += 1
@@ -91,6 +108,22 @@ def statements(text: str) -> list[Statement]:
         )
         for (start, end), names, own in zip(spans, named, markers, strict=True)
     ]
+
+
+def _parted(text: str, spans: list[tuple[int, int]], borders: set[int]) -> list[tuple[int, int]]:
+    """The spans cut where a line of a list of sources begins."""
+    if not borders:
+        return spans
+    ordered = sorted(borders)
+    parted = []
+    for start, end in spans:
+        cuts = [start, *ordered[bisect_right(ordered, start) : bisect_left(ordered, end)], end]
+        for first, last in pairwise(cuts):
+            bare = text[first:last].strip()
+            if bare:
+                first += len(text[first:last]) - len(text[first:last].lstrip())
+                parted.append((first, first + len(bare)))
+    return parted
 
 
 def _numbers(markers: Sequence[re.Match[str]]) -> tuple[int, ...]:

@@ -109,7 +109,7 @@ def test_what_is_printed(cli: Cli, tmp_path: Path) -> None:
 
 
 def test_the_law_of_a_day(cli: Cli) -> None:
-    text = "Section 302 IPC provides that whoever commits murder shall be punished with death."
+    text = "Section 302 IPC provides that whoever commits murder shall be punished with death or imprisonment for life."
     cli("verify", "-", "--as-of", "2020-01-01", stdin=text)
     told = cli("verify", "-", "--as-of", "2025-01-01", stdin=text, code=1)
     assert "not in force" in told

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pincite.claims import numbers, same_sense, with_digits
+from pincite.claims import AUXILIARY, numbers, same_sense, with_digits
 from pincite.sentences import statement_spans
 from pincite.types import Support
 from pincite.words import content_words, has_content, idf, overlap
@@ -35,12 +35,8 @@ _QUOTED = re.compile(r"[\"“«„]([^\"“”«»„]{8,})[\"”»]")
 COVERED = 0.85
 #: What has the words of the statement one by one scores 1, what is supported less, what is not below a half.
 MOST_SUPPORTED, MOST_DENIED = 0.99, 0.49
-#: From so many content words on, words that stand in the source are a claim of their own and no mere "two years".
+#: From so many content words on, or with a verb, words that stand in the source are a claim and no mere "two years".
 _CLAUSE = 3
-#: So is anything with a verb of statements and rules.
-_VERB = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|may|might|must|shall|should|will|would|can|could)\b", re.I
-)
 #: Words around a quotation that merely introduce it ("the lease provides: …"); more of them claim something.
 _FRAMING = 4
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
@@ -133,7 +129,7 @@ def settled(statement: str, found: Sentences, question: str = "") -> Support | N
         best = max(range(len(plain)), key=lambda i: (relevance[i], -i))
         return Support(*found.spans[best], "unknown", 0.0, "the statement claims nothing that could be checked")
     # True words prove nothing where those around them, in the statement or in the source, turn their sense.
-    if quoted or len(content_words(with_digits(statement))) >= _CLAUSE or _VERB.search(statement):
+    if quoted or len(content_words(with_digits(statement))) >= _CLAUSE or AUXILIARY.search(statement):
         exact = [i for i in exact if same_sense(statement, found.texts[i])]
     if quoted:
         # A quotation proves itself, not what is said around it: that must introduce it, or stand there too.
