@@ -45,6 +45,9 @@ OF_SEARCH = ("cosine", "words", "margin", "missing")
 #: The kind whose weights are of the search alone: for generators of which no answers were seen.
 SEARCH = "search"
 
+#: Of the numbers in a file: within these no logit overflows.
+_MOST, _LEAST_SCALE = 1e9, 1e-9
+
 _DEFAULT = "calibration_default.json"
 
 
@@ -123,7 +126,7 @@ def load_calibration(file: Path) -> Calibration:
         data = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"the calibration {file} cannot be read: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"the calibration {file} is not JSON: {error}") from None
     return _calibration(data, str(file))
 
@@ -165,13 +168,13 @@ def _calibration(data: Any, where: str) -> Calibration:
                 answerable=int(given.get("answerable", 0)),
                 measured=dict(zip(told, _numbers(told.values()), strict=True)),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise wrong(f"{kind}: {error}") from None
         if unknown := [name for name in features if name not in FEATURES]:
             raise wrong(f"{kind}: there is no evidence named {unknown[0]!r}")
         if any(len(column) != len(features) for column in (absent, *columns.values())):
             raise wrong(f"{kind}: a number is missing for one of {', '.join(features)}")
-        if min(columns["scales"], default=1.0) <= 0 or not 0 <= least <= 1:
+        if min(columns["scales"], default=1.0) < _LEAST_SCALE or not 0 <= least <= 1:
             raise wrong(f"{kind}: scales should be above 0, and least from 0 to 1")
     about = data.get("about", {})
     if not isinstance(about, dict):
@@ -182,6 +185,6 @@ def _calibration(data: Any, where: str) -> Calibration:
 def _numbers(values: Any) -> tuple[float, ...]:
     found = tuple(values)
     for each in found:
-        if isinstance(each, bool) or not isinstance(each, int | float) or not math.isfinite(each):
+        if isinstance(each, bool) or not isinstance(each, int | float) or not abs(each) <= _MOST:
             raise ValueError(f"{each!r} should be a number")
     return tuple(float(each) for each in found)

@@ -61,9 +61,12 @@ def disagreement(statement: str, sentence: str, passage: str) -> str:
     the same. A duty is not a permission, a part is not all, no word stands in another's place, and who does it to whom
     stays; a condition of what the statement draws on must stand in the statement too. The first difference is told.
     """
-    if missing := sorted(parties(statement) - parties(sentence)):
+    # Whether "A" is a person or an article is not always clear: there it may be either.
+    if missing := sorted(parties(statement) - parties(sentence) - set(re.findall(r"\bA\b", sentence))):
         return f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} not named in the sentence of the source"
     own, other = _read(statement), _read(sentence)
+    if own == other:
+        return ""
     for look in _LOOKS:
         if why := look(own, other):
             return why

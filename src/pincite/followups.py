@@ -171,9 +171,10 @@ _POSSESSIVE = re.compile(r"\b(?:its|itself|their|theirs|his|her|hers)\b", re.IGN
 #: "How long does it take to …", "is it lawful to …": it stands for nothing.
 _IMPERSONAL = re.compile(
     r"\bit (?:takes?|costs?) to\b|\bit take\b|\b(?:is|was|be) it (?:\w+ ){1,2}(?:to|that|for|if)\b|"
-    r"\bit (?:is|was|would be) (?:\w+ ){1,2}(?:to|that|for|if)\b",
+    r"\bit (?:is|was|would be) (?:\w+ ){1,2}(?:to|that|for|if)\b|\b(?:he|she|they) who\b",
     re.IGNORECASE,
 )
+_LATIN = re.compile(r"[A-Za-z]")
 #: "the tenant … his": whom a possessive may mean is named before it.
 _NAMED = re.compile(r"\b(?:(?i:the|an?|any|every|each|no|all) \w+|(?<!\A)[A-Z]\w+)")
 #: Where another clause begins: what "it" means there may be named in the one before.
@@ -278,6 +279,8 @@ def _is_fragment(question: str) -> bool:
 
 
 def _leans(question: str) -> bool:
+    if not _LATIN.search(question) and any(map(str.isalpha, question)):
+        return False  # nothing is known of other scripts: some put no spaces between words
     content = _weight(question)
     opener = _OPENER.match(question)
     if (opener and opener.end()) or _POINTS.search(question):

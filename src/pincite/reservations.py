@@ -20,14 +20,19 @@ DUTY = re.compile(r"\b(?:must|shall|required|obliged|ha(?:s|ve) to|mandatory)\b"
 LEAVE = re.compile(r"\b(?:may|can|might|could|entitled|allowed|permitted|optional)\b")
 NEGATION = re.compile(r"\b(?:not|no|never|neither|nor|none|nobody|nothing|cannot|without|false|untrue)\b|n't\b")
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"\w+|;")
 #: A copy has so many words at least, this share of them in the order of the source; so many may be replaced by others.
 _COPY_WORDS, _COPY, _REPLACED = 8, 0.8, 3
 _LONGEST = 400
 _AND, _OR_WORD = frozenset(["and"]), frozenset(["or"])
 _SHALL, _MAY_WORDS = frozenset(["shall", "must"]), frozenset(["may", "can", "might", "could"])
 _OPPOSED = ((_AND, _OR_WORD), (_OR_WORD, _AND), (_SHALL, _MAY_WORDS), (_MAY_WORDS, _SHALL))
-_CONDITIONS = frozenset(["if", "unless", "except", "save", "provided", "subject", "only", "excluding", "but"])
+_ORDERS, _FORBIDS = re.compile(rf"(?:{DUTY.pattern})(?! not\b)"), re.compile(r"\W*(?:no|nothing|neither|none)\b")
+_BEYOND = frozenset(["beyond", "outsid"])
+#: Numbers are compared elsewhere.
+_COUNTS = re.compile(r".*\d|percent\Z").match
+_FORBIDDEN = re.compile(r"\b(?:shall|must|may|can) (?:not|only)\b|\bnor\b|\A\W*(?:no|nothing|neither|none)\b")
+_CONDITIONS = frozenset(["if", "unless", "except", "save", "provided", "subject", "only", "excluding"])
 #: What follows is somebody's word, or in question.
 _SAYS = r"(?:alleg|conten|argu|submi|claim|assert|plead|suggest|urg|suspect|accus|den[iy]|doubt|believ|purport)\w*"
 _REPORT = re.compile(rf"\b{_SAYS}(?:\s+\w+){{0,2}}?\s+that\b|\bunable to \w+ that\b|\bwhether\b")
@@ -80,26 +85,38 @@ def changed_copy(own: str, other: str) -> str:
     operations = SequenceMatcher(None, theirs, mine, autojunk=False).get_opcodes()
     if sum(j2 - j1 for kind, _, _, j1, j2 in operations if kind == "equal") < _COPY * len(mine):
         return ""
-    bound = DUTY.search(other) and not NEGATION.search(other)
+    orders = _ORDERS.search(other) is not None and not _FORBIDS.match(other)
     for kind, i1, i2, j1, j2 in operations:
         was, now = theirs[i1:i2], mine[j1:j2]
-        if kind == "replace" and _other_words(was, now):
+        if kind == "replace" and _other_words(was, now, forbidden=_FORBIDDEN.search(own) is not None):
             return f"the source says “{_some(was)}”, not “{_some(now)}”"
-        if kind == "delete" and i1 and (was[0] in _CONDITIONS or (was[0] == "or" and bound)):
-            # What is moved is not left out.
-            if mine.count(was[0]) < theirs.count(was[0]):
-                return f"the source has “{_some(was)}”"
+        dropped = _dropped(was, orders=orders) if kind == "delete" and i1 else ""
+        # What is moved is not left out.
+        if dropped and mine.count(dropped) < theirs.count(dropped):
+            return f"the source has “{_some(theirs[i1 + was.index(dropped) :])}”"
     return ""
 
 
-def _other_words(was: Sequence[str], now: Sequence[str]) -> bool:
-    for one, another in _OPPOSED:
+def _dropped(words: Sequence[str], *, orders: bool) -> str:
+    """The word by which what is left out, up to the next clause, was a condition or an alternative; empty if none."""
+    for i, word in enumerate(words):
+        if word in _CONDITIONS or (word == "or" and orders):
+            return word
+        if word in ("and", "but") or (word == ";" and not _CONDITIONS.intersection(words[i + 1 : i + 2])):
+            break
+    return ""
+
+
+def _other_words(was: Sequence[str], now: Sequence[str], *, forbidden: bool) -> bool:
+    for one, another in _OPPOSED[:2] if forbidden else _OPPOSED:  # "must not" and "may not" forbid alike
         if not (one.isdisjoint(was) or another.isdisjoint(now)) and one.isdisjoint(now) and another.isdisjoint(was):
             return True
     if len(was) > _REPLACED or len(now) > _REPLACED:
         return False
-    content = [{all_words(word)[0] for word in words if has_content(word)} for words in (was, now)]
-    alike = any(a[:4] == b[:4] for a in content[0] for b in content[1])  # "party", "parties"
+    content = [
+        {all_words(word)[0] for word in words if has_content(word) and not _COUNTS(word)} for words in (was, now)
+    ]
+    alike = any(a[:4] == b[:4] or {a, b} == _BEYOND for a in content[0] for b in content[1])  # "party", "parties"
     return bool(content[0] and content[1]) and not alike
 
 

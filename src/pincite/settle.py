@@ -8,8 +8,9 @@ and is marked `UNSUPPORTED`. Nothing is re-pointed in silence: corrections and r
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from pincite.assemble import is_refusal
@@ -17,7 +18,7 @@ from pincite.citations import add_markers, cite, is_claim, is_good, quotation, s
 from pincite.markers import CodeReader
 from pincite.normal_text import NormalText
 from pincite.quotation_marks import find_quotations
-from pincite.statements import UNSUPPORTED, Statement, statements
+from pincite.statements import MARKER, UNSUPPORTED, Statement, statements
 from pincite.types import Citation, Correction, Passage, Quotation
 from pincite.words import content_words, has_content
 
@@ -30,10 +31,8 @@ __all__ = ["UNSUPPORTED", "Settled", "settle", "settle_unmarked"]
 _PUNCTUATION = "punctuation"
 _MOST_DENIED = 0.49
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
-#: What joins one marker to the next.
-_JOINED = r"\s*(?:,\s*and\b|,|;|&|\band\b)\s*"
-_JOINS_BEFORE = re.compile(rf"\[\d{{1,3}}\](?P<joins>{_JOINED})\Z")
-_JOINS_AFTER = re.compile(rf"(?P<joins>{_JOINED})(?=\[\d{{1,3}}\])")
+#: What joins one marker of a sentence to the next.
+_JOINS = re.compile(r"\s*(?:,\s*and\b|,|;|&|\band\b)\s*")
 
 Check: TypeAlias = "Callable[[Iterable[Citation]], list[Citation]]"
 
@@ -72,7 +71,8 @@ def settle(
     """
     work = _Settling(text, question, passages, support, check)
     for statement in statements(text):
-        if content_words(statement.text):
+        # A number in code is no content.
+        if content_words(MARKER.sub(" ", statement.text)):
             work.take(statement)
     return work.done()
 
@@ -138,6 +138,7 @@ class _Settling:
     notes: list[str] = field(default_factory=list)
     edits: list[_Edit] = field(default_factory=list)
     dropped: list[tuple[int, int]] = field(default_factory=list)  #: markers that go
+    joints: dict[int, int] = field(default_factory=dict)  #: where what joins two markers of a sentence begins and ends
 
     def __post_init__(self) -> None:
         self.spans = find_quotations(self.text)
@@ -149,6 +150,9 @@ class _Settling:
     def take(self, statement: Statement) -> None:
         if self._is_entry(statement):
             return
+        for (_, end), (start, _) in pairwise(statement.markers):
+            if _JOINS.fullmatch(self.text, end, start):
+                self.joints[end] = start
         named = [i for i in statement.named if 0 <= i < len(self.passages)]
         spans = [span for span in self.spans if span[0] < statement.end and span[1] > statement.start]
         quoted = self._locate(spans, named)
@@ -178,7 +182,7 @@ class _Settling:
         unproved = [each for each in self.bare if self._claims(each)]
         missing = [each for each in unproved if not self._anywhere(each)]
         self.edits += [_Edit(each.end, each.end, f" {UNSUPPORTED}") for each in missing]
-        edits = sorted([*self.edits, *_removals(self.text, self.dropped)])
+        edits = sorted([*self.edits, *_removals(self.text, self.dropped, self.joints)])
         final = _rewritten(self.text, edits)
         quoted = [_moved(self.located[span], edits) for span in self.spans if span in self.located]
         return Settled(
@@ -244,7 +248,8 @@ class _Settling:
         for i in range(len(self.passages)):
             if i in named:
                 continue
-            quoted = [quotation(self.text, span, self.passages, self.sources, [i]) for span in spans]
+            # In that one alone: it is only asked whether the words stand there.
+            quoted = [quotation(self.text, span, [self.passages[i]], [self.sources[i]], [0]) for span in spans]
             own = self._proved(alone, [i], quoted)
             if any(map(is_good, own)):
                 if right:
@@ -313,22 +318,25 @@ class _Edit(NamedTuple):
     written: str
 
 
-def _removals(text: str, spans: Iterable[tuple[int, int]]) -> list[_Edit]:
-    """Takes markers out with what joins them to another, and a space before them that would be at an end or double."""
+def _removals(text: str, spans: Iterable[tuple[int, int]], joints: Mapping[int, int]) -> list[_Edit]:
+    """Takes markers out with what joins them to another, and a space before them that would be at an end or double.
+
+    `joints` are the ranges of what joins two markers, first → last.
+    """
     runs: list[tuple[int, int]] = []
     for start, end in sorted(set(spans)):
-        if runs and (not text[runs[-1][1] : start].strip(" ") or _JOINS_AFTER.fullmatch(text, runs[-1][1], start)):
+        if runs and (not text[runs[-1][1] : start].strip(" ") or joints.get(runs[-1][1]) == start):
             runs[-1] = (runs[-1][0], end)
         else:
             runs.append((start, end))
     edits = []
+    begins = {last: first for first, last in joints.items()}
     for start, end in runs:
-        joined = _JOINS_BEFORE.search(text, max(0, start - 16), start)
-        if joined:
-            edits.append(_Edit(joined.start("joins"), end, ""))
+        if start in begins:
+            edits.append(_Edit(begins[start], end, ""))
             continue
-        if following := _JOINS_AFTER.match(text, end):
-            edits.append(_Edit(start, following.end("joins"), ""))
+        if end in joints:
+            edits.append(_Edit(start, joints[end], ""))
             continue
         after = text[end : end + 1]
         if start and text[start - 1] == " " and (not after or after in " \r\n.,;:!?)"):

@@ -81,7 +81,7 @@ def statements(text: str) -> list[Statement]:
     blocks = [span for span in quoted if _BLOCK_QUOTE.match(text, text.rfind("\n", 0, span[0]) + 1)]
     entries = {match.start() for match in _ENTRY.finditer(text)}
     cut = _parted(masked, sentence_spans(masked), entries)
-    spans = _joined(cut, [span for span in quoted if span not in blocks])
+    spans = _joined(masked, cut, [span for span in quoted if span not in blocks])
     starts = [start for start, _ in spans]
     markers: list[list[re.Match[str]]] = [[] for _ in spans]
     for match in found:
@@ -130,11 +130,17 @@ def _numbers(markers: Sequence[re.Match[str]]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(match.group(1)) - 1 for match in markers))
 
 
-def _joined(spans: list[tuple[int, int]], quoted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _joined(text: str, spans: list[tuple[int, int]], quoted: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Sentences, those that one pair of quotation marks holds together made one."""
     joined: list[tuple[int, int]] = []
+    begins = [first for first, _ in quoted]
     for start, end in spans:
-        if joined and any(first < joined[-1][1] and start < last for first, last in quoted):
+        # Quotations lie in order, none in another: the last that begins before the border reaches furthest.
+        before = bisect_left(begins, joined[-1][1]) - 1 if joined else -1
+        within = before >= 0 and start < quoted[before][1]
+        # A stop that stands alone is the end of the sentence before it.
+        stop = bool(joined) and not any(map(str.isalnum, text[start:end])) and "\n" not in text[joined[-1][1] : start]
+        if within or stop:
             joined[-1] = (joined[-1][0], end)
         else:
             joined.append((start, end))

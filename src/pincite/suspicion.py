@@ -102,7 +102,7 @@ _SIGNS: dict[str, re.Pattern[str]] = {
         r"|\bnew (?:instructions?|directives?|orders?) ?:"
         r"|\b(?:ignor\w+|oubli\w+|olvid\w+|dimentic\w+|verg(?:iss|ess)\w*)\b[^.!?\n]{0,40}?"
         r"(?:instru|istruz|anweis|richtlin|alles|r[eè]gl|regel|regol)"
-        r"|\bneue anweisungen\b|\bsupersedes? all\b|\boverride:",
+        r"|\bneue anweisungen\b|\boverride:",
     ),
     # Words to a model by its name.
     "to a model": re.compile(

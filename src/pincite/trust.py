@@ -87,7 +87,13 @@ class Trust:
         last = found.passages.index(kept[k - 1]) if len(kept) >= k else len(found.passages)
         ahead = [(passage, why) for passage, why in dropped if found.passages.index(passage) < last]
         notes = [f"left out of the prompt: {passage.title}: {why}" for passage, why in ahead]
-        result = replace(found, passages=tuple(kept[:k]), notes=(*found.notes, *notes))
+        # How near to the question an untrusted document is is no sign that the others answer it.
+        gone = {passage.chunk.document_id for passage, _ in dropped}
+        legs = {
+            name: tuple(hit for hit in hits if hit.chunk_id.rsplit(".", 2)[0] not in gone)
+            for name, hits in found.legs.items()
+        }
+        result = replace(found, passages=tuple(kept[:k]), legs=legs, notes=(*found.notes, *notes))
         if kept or not dropped:
             return result, ""
         return result, (

@@ -116,6 +116,21 @@ def test_nothing_but_sources_of_low_trust(poisoned: Path, tmp_path: Path) -> Non
     assert writer.prompts == []
 
 
+def test_what_an_untrusted_source_says_is_no_evidence(index: Path, tmp_path: Path) -> None:
+    mail = tmp_path / "parking.md"
+    mail.write_text("# Parking\n\nThe parking permit for the garage costs 40 euros a month.\n")
+    with Pincite.open(index, environment={}) as pincite:
+        pincite.add(mail, metadata={"trust": "low"})
+        trusting = pincite.ask("How much does the parking permit for the garage cost?")
+    with Pincite.open(index, environment={"PINCITE_ANSWER_TRUST": "normal"}) as pincite:
+        answer = pincite.ask("How much does the parking permit for the garage cost?")
+    assert not trusting.abstained
+    assert answer.gate == "search"
+    assert [passage.title for passage in answer.passages] == ["Leave"]
+    assert answer.evidence is not None and trusting.evidence is not None
+    assert (answer.evidence.cosine or 0.0) < 0.35 < (trusting.evidence.cosine or 0.0)
+
+
 def test_a_level_of_trust_that_there_is_not(tmp_path: Path) -> None:
     (tmp_path / "pincite.toml").write_text('[answer]\ntrust_of = {"*.md" = "some"}\n')
     with pytest.raises(ConfigError, match=r"trust_of.*'low', 'normal' or 'high'"):

@@ -69,6 +69,10 @@ def test_a_file_holds_all_of_it(tmp_path: Path) -> None:
         ({"scales": [1.0, 0.0]}, "scales should be above 0"),
         ({"least": 1.5}, "least from 0 to 1"),
         ({"intercept": None}, "should be a number"),
+        ({"intercept": 10**400}, "should be a number"),
+        ({"weights": [1.0, 1e300]}, "should be a number"),
+        ({"scales": [1.0, 5e-324]}, "scales should be above 0"),
+        ({"questions": float("inf")}, "cannot convert float infinity"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, change: dict[str, object], told: str) -> None:
@@ -78,6 +82,13 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, change: dict[str, object
     (data if set(change) <= set(data) else data["kinds"]["extractive"]).update(change)
     file.write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(ConfigError, match=told):
+        load_calibration(file)
+
+
+def test_brackets_without_end_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    file.write_text("[" * 100_000, encoding="utf-8")
+    with pytest.raises(ConfigError, match="is not JSON"):
         load_calibration(file)
 
 

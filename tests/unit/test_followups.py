@@ -104,6 +104,8 @@ def test_what_leans_otherwise_is_searched_for_behind_the_question_before(before:
         "Who won the most games this season?",
         "Which documents show that the landlord pays the tax on the building?",
         "वारंटी कितने साल की है और इसमें क्या शामिल है",
+        "保証期間は何年ですか？",
+        "Can he who owns land mine it?",
     ],
 )
 def test_what_stands_alone_stays_as_it_is(question: str) -> None:

@@ -172,9 +172,11 @@ def _opened(bench: Bench, settings: Settings, index: CorpusIndex) -> Iterator[Op
 
     timed = TimedQueries(bench.encoder, bench.cached)
     options = index_options(settings)
+    # What writes answers is measured alone, and holds back by its own measure: nothing weighs the evidence behind it.
+    alone = settings.model_copy(update={"answer": settings.answer.model_copy(update={"calibration": "off"})})
     with (
         EdgeStore.open(index.folder, timeout=BUSY_SECONDS, index=options) as store,
-        Pincite.over(settings, store, cast("Encoder", timed)) as pincite,
+        Pincite.over(alone, store, cast("Encoder", timed)) as pincite,
     ):
 
         def search(question: str, k: int) -> Found:

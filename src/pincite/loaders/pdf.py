@@ -158,6 +158,8 @@ def _may_need_ocr(page: RawPage) -> bool:
 def _without_text(page: RawPage, outside: int, failure: str) -> str:
     if outside:
         return "no text (all of it lies outside of the page)"
+    if page.hidden and not page.images:
+        return "no text that is shown"
     if page.unread and not page.images:
         return "no text (its font has no map from glyphs to characters)"
     if page.text.strip():
@@ -206,6 +208,8 @@ def _no_text(raw: RawFile, read: PdfText, scans: Scans, advice: str) -> str:
             why += f"; reading those needs OCR: {advice or 'these are too small to hold text'}"
     elif any(read.outside):
         why = "their text lies outside of what is shown"
+    elif any(page.hidden for page in raw.pages):
+        why = f"it is hidden ({next(why for page in raw.pages for why, _ in page.hidden)})"
     elif any(page.unread or page.text.strip() for page in raw.pages):
         why = "their fonts have no map from glyphs to characters"
     else:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pincite.verify.forms import ReportFound
 from pincite.verify.grammar import Grammar
-from pincite.verify.party_names import CAPITAL, INSIDE, LEADS, first_party, is_initial, second_party, versus
+from pincite.verify.party_names import CAPITAL, INSIDE, LEADS, first_party, is_initial, is_public, second_party, versus
 from pincite.verify.records import Authority
 
 __all__ = ["find_cases", "find_named"]
@@ -27,7 +27,7 @@ _BEFORE_REPORT = re.compile(
 _BETWEEN = re.compile(r"[\s,;:=\])}(\[{–—.-]*(?=[A-Z\d(\[])")
 _PINPOINT = re.compile(
     r"[\s,\])]*[\[(]?\s*(?:at\s+|in\s+|see\s+)?(?P<where>(?:paras?\.?|paragraphs?|¶+|pp?\.|pages?|at)\s*\d+"
-    r"(?:\s*(?:[-–,&]|and|to)\s*\d+)*)\s*[\])]?"
+    r"(?:\s*(?:[-–,&]|and|to)\s*\d+)*)(?:\s*[\])])?"
 )
 _SUPRA = re.compile(r"[\s,]*[\[(]?\s*supra\s*[\])]?", re.IGNORECASE)
 _CLOSING = re.compile(r"\s*[\])}]")
@@ -89,7 +89,7 @@ def _around(text: str, start: int, end: int, floor: int, grammar: Grammar) -> Au
     begin, stop = right
     second = " ".join(text[begin:stop].split())
     reports, year, decided, pinpoint, finish = _after(text, stop, grammar)
-    if capital and not reports and not decided and " " not in first:
+    if capital and not reports and not decided and " " not in first and not is_public(second):
         return None  # "Sujata V. Manohar" is a person
     return Authority(
         "case",

@@ -7,8 +7,10 @@ joined to an authority that was found with neither a year nor a report; nothing 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 
 from pincite.verify.records import Authority
 
@@ -26,20 +28,26 @@ _COMMA_V = re.compile(r",(?=\s+(?:[vV]s?\.|v|versus)\s)")
 _TOKEN = (
     r"(?:\([A-Z][\w.& ]{1,40}\)|\(?[A-Z@][\w@&'’/-]*\)?|\(?(?:[A-Z]\.)+\)?"
     r"|(?:Ltd|Pvt|Corpn|Govt|Distt|Co|Commr|Ors|Anr|Rep|Spl)\."
-    r"|and|&|of|the|through|for|by|to|in|at|[Ee]tc\.?|others?|another|ors\.?|anr\.?)"
+    r"|and|&|of|the|through|represented|for|by|to|in|at|\+\d|[Ee]tc\.?|others?|ohters|another|ors\.?|anr\.?)"
 )
 _REST = rf"(?:,?\s+{_TOKEN}){{0,14}}?"
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH},?\s+|{_MONTH}\s+\d{{1,2}},?\s+|\d{{1,2}}[./-]\d{{1,2}}[./-])"
 _DECIDED = (
-    rf"(?:(?:judge?ment|order|decision)\s+)?(?:decided|dated|dt\.?|d/-|delivered|pronounced)\s*(?:on\s+)?(?i:{_DAY})?"
+    rf"(?:(?:judge?ment|order|decision)\s+)?(?:decided|dated|[Dd]t\.?|[Dd]/-|delivered|pronounced)\s*(?:on\s+)?(?i:{_DAY})?"
 )
 _YEAR = r"(?P<year{}>(?:1[89]|20)\d\d)\b"
+#: Between a name and its date: marks, stops ("Societyltd.,", "By Lrs....*"), the number of the case in its court.
+_MARKS = r"[\s,.*_:\"'”’–—-]{0,8}"
+_DOCKET = (
+    r"(?:[(\[]?(?:Crl?\.?|Civil|Criminal|Writ|C\.?\s?A\.?|W\.?\s?P\.?|S\.?\s?L\.?\s?P\.?|Special|Appeals?|Petitions?)"
+    r"[^\n;()]{0,70}?[\s,.–—-])?"
+)
 _TAIL = re.compile(
     rf"(?P<rest>{_REST})(?:"
-    rf"\s*,?\s*[(\[]\s*(?:(?:{_DECIDED})|(?i:{_DAY}))?{_YEAR.format(1)}\s*[)\]]"
-    rf"|\s*,?\s+(?:{_DECIDED}){_YEAR.format(2)}"
-    rf"|\s*,\s*(?i:{_DAY})?{_YEAR.format(3)}(?!\s*[(\[]?\d|\s*\(|\s+[A-Z]{{2,}}|-\d)"
+    rf"{_MARKS}[(\[]\s*(?:(?:{_DECIDED})|(?i:{_DAY}))?{_YEAR.format(1)}\s*[)\]]"
+    rf"|{_MARKS}{_DOCKET}(?:{_DECIDED}){_YEAR.format(2)}\)?"
+    rf"|{_MARKS},\s*(?i:{_DAY})?{_YEAR.format(3)}(?!\s*[(\[]?\d|\s*\(|\s+[A-Z]{{2,}}|-\d)"
     r")"
 )
 _TO_REPORT = re.compile(rf"(?P<rest>{_REST})[\s,]*[(\[]?\s*(?:(?:since\s+)?reported\s+(?:in|as|at)\s*)?[(\[]?")
@@ -58,16 +66,24 @@ _NAME_WORD = re.compile(r"\(?[A-Z]\S*")
 def levelled(text: str) -> str:
     """`text` with what hides the names of cases levelled, every other character in its place.
 
-    Emphasis and "etc." become blanks; a capital "V." that is no initial, and "And Others", become small.
+    Emphasis and "etc." become blanks; a capital "V." that is no initial, and "And Others", become small; digits of
+    every script become ASCII.
 
     >>> levelled("*State of U.P. V. Ram*, 1994")
     ' State of U.P. v. Ram , 1994'
     """
-    plain = _EMPHASIS.sub(_blank, text)
+    plain = _EMPHASIS.sub(_blank, text if text.isascii() else text.translate(_plain_characters()))
     plain = _ET_CETERA.sub(_blank, plain)
     plain = _CAPITAL_V.sub(lambda found: f"{found['before']}v", plain)
     plain = _AGAINST_STATE.sub("v", plain)
     return _COMMA_V.sub(" ", _CAPITAL_AND.sub("and", plain))
+
+
+@cache
+def _plain_characters() -> dict[int, str]:
+    """Digits of every script, and the wide letters of Chinese and Japanese print, as ASCII; one character for one."""
+    digits = {i: str(unicodedata.decimal(chr(i))) for i in range(128, 0x11000) if chr(i).isdecimal()}
+    return digits | {i: chr(i - 0xFEE0) for i in range(0xFF01, 0xFF5F)}
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -126,7 +142,7 @@ def _joined(authority: Authority, following: Authority | None, text: str) -> Aut
                 decided=following.decided,
                 pinpoint=following.pinpoint,
             )
-    tail = _TAIL.match(text, authority.end, min(limit, authority.end + 160))
+    tail = _TAIL.match(text, authority.end, min(limit, authority.end + 200))
     if tail is None:
         return authority
     year = int(tail["year1"] or tail["year2"] or tail["year3"])

@@ -12,7 +12,7 @@ from pincite.verify.forms import report_year
 from pincite.verify.names import common_weights, party_score, skeleton
 from pincite.verify.records import Place
 
-__all__ = ["LIKE_NAME", "SAME_NAME", "Case", "CitedName", "KnownCases", "Tie", "listed", "name_score"]
+__all__ = ["LIKE_NAME", "SAME_NAME", "Case", "CitedName", "KnownCases", "Tie", "Words", "listed", "name_score"]
 
 #: Two names whose parties are this much alike are of one case. Measured: see docs/guides/verify.md.
 SAME_NAME = 0.7

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pincite.verify.forms import report_year
-from pincite.verify.known_cases import LIKE_NAME, SAME_NAME, Case, Tie, listed, name_score
+from pincite.verify.known_cases import LIKE_NAME, SAME_NAME, Case, Tie, Words, listed, name_score
 from pincite.verify.records import Authority, Finding
 from pincite.verify.registry import Registry
 
@@ -95,7 +95,7 @@ def _wrong_year(authority: Authority, cases: Sequence[Case]) -> Finding:
 
 
 def _wrong_report(
-    authority: Authority, registry: Registry, case: Case, named: tuple[tuple[str, ...], tuple[str, ...]]
+    authority: Authority, registry: Registry, case: Case, named: Words
 ) -> Finding | None:
     """A finding where a report given for a case is known to be another's, or the case's to be another."""
     if not authority.reports:
@@ -106,7 +106,7 @@ def _wrong_report(
         if report in known or report in case.reports:
             continue
         ties = registry.cases.tied(report)
-        if ties and all(name_score(tie.name.words, named, weights) < _NEAR for tie in ties):
+        if ties and not any(_agree(tie.name.words, named, weights) for tie in ties):
             other = ties[0]
             if _told(ties) >= _EVIDENCE:
                 return Finding(
@@ -130,6 +130,11 @@ def _wrong_report(
     return None
 
 
+def _agree(one: Words, other: Words, weights: dict[str, float]) -> bool:
+    """Whether two names may be of one case: either may be the longer one."""
+    return max(name_score(one, other, weights), name_score(other, one, weights)) >= _NEAR
+
+
 def _how_known(authority: Authority, registry: Registry, case: Case) -> str:
     known = registry.cases.reports_of(case) if authority.reports else {}
     unproved = [each for each in authority.reports if each not in known and each not in case.reports]
@@ -141,7 +146,7 @@ def _how_known(authority: Authority, registry: Registry, case: Case) -> str:
 def _no_such_name(
     authority: Authority,
     registry: Registry,
-    named: tuple[tuple[str, ...], tuple[str, ...]],
+    named: Words,
     near: Sequence[tuple[float, Case]],
     owners: Sequence[Case],
 ) -> Finding:
@@ -152,7 +157,7 @@ def _no_such_name(
     cited = 0
     for report in authority.reports:
         ties = registry.cases.tied(report)
-        agreeing = [tie for tie in ties if name_score(tie.name.words, named, weights) >= _NEAR]
+        agreeing = [tie for tie in ties if _agree(tie.name.words, named, weights)]
         cited = max(cited, _told(agreeing))
         if ties and not agreeing and _told(ties) >= _EVIDENCE:
             there: Case | None = _document_of(ties, registry, report)

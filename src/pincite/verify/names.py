@@ -22,6 +22,9 @@ _MESSRS = re.compile(r"\bM\s?/\s?[sS]\b\.?")
 _SPELLED_ALIKE = 0.86
 #: The same of two words with the same consonants.
 _SOUNDING_ALIKE = 0.72
+#: Of a name that is longer than the one it is held against three quarters must agree: times this, that is enough for
+#: `pincite.verify.known_cases.SAME_NAME`.
+_FURTHER = 0.95
 
 
 @dataclass(frozen=True)
@@ -124,8 +127,10 @@ def party_score(cited: Sequence[str], known: Sequence[str], weights: Mapping[str
     """How surely two parties, as `PartyWords.words`, are one, in [0, 1].
 
     The share of the words of `cited` that are among `known`, weighed by how much a word says, less a part of what of
-    `known` is not among them: a name is often cited shorter than it is and seldom longer. Words that are written apart
-    in one and together in the other are joined, and an abbreviation stands for the words that it is the initials of.
+    `known` is not among them: a name is often cited shorter than it is and seldom longer. A word of `cited` that is not
+    in `known` makes it somebody else ("Anwar Lohariya" is not "Anwar and others") unless much else agrees, so the two
+    are not exchangeable. Words that are written apart in one and together in the other are joined, and an abbreviation
+    stands for the words that it is the initials of.
     """
     if not cited or not known:
         return 0.0
@@ -134,8 +139,10 @@ def party_score(cited: Sequence[str], known: Sequence[str], weights: Mapping[str
     cited, known = _written_out(cited, known), _written_out(known, cited)
     cited, known = _joined(cited, known), _joined(known, cited)
     forward, backward = _covered(cited, known, weights), _covered(known, cited, weights)
-    more, less = max(forward, backward), min(forward, backward)
-    return more * (0.5 + 0.5 * less) * (1.0 if forward >= backward else 0.95)
+    if forward >= backward:
+        return forward * (0.5 + 0.5 * backward)
+    own = _covered(cited, known, weights, initials=False)
+    return 0.95 * backward * min(0.5 + 0.5 * forward, _FURTHER * own)
 
 
 def _written_out(words: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -143,7 +150,7 @@ def _written_out(words: Sequence[str], others: Sequence[str]) -> list[str]:
     initials = "".join(word[0] for word in others)
     made: list[str] = []
     for word in words:
-        at = initials.find(word) if 2 <= len(word) <= 6 and word not in others else -1
+        at = initials.find(word) if 3 <= len(word) <= 6 and word not in others else -1
         made += others[at : at + len(word)] if at >= 0 else [word]
     return made
 
@@ -164,10 +171,22 @@ def _joined(words: Sequence[str], others: Sequence[str]) -> list[str]:
     return made
 
 
-def _covered(words: Sequence[str], others: Sequence[str], weights: Mapping[str, float]) -> float:
+def _covered(
+    words: Sequence[str], others: Sequence[str], weights: Mapping[str, float], *, initials: bool = True
+) -> float:
+    """The weight of `words` that are among `others`, as a share; without `initials` those that are not do not count."""
     free = list(others)
     total = gained = 0.0
-    for word in sorted(words, key=len, reverse=True):
+    unlike: list[str] = []
+    for word in words:
+        if word in free:
+            # What is there as it is stands for nothing else: "S." is no "Sonowalia" where the other has an "S." too.
+            free.remove(word)
+            total += _weight(word, weights)
+            gained += _weight(word, weights)
+        else:
+            unlike.append(word)
+    for word in sorted(unlike, key=len, reverse=True):
         weight = _weight(word, weights)
         total += weight
         best, at = 0.0, -1
@@ -177,6 +196,8 @@ def _covered(words: Sequence[str], others: Sequence[str], weights: Mapping[str, 
         if at >= 0:
             free.pop(at)
             gained += weight * best
+        elif len(word) == 1 and not initials:
+            total -= weight
     return gained / total if total else 0.0
 
 

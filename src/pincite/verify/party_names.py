@@ -9,7 +9,7 @@ from functools import lru_cache
 from pincite.verify.forms import ReportFound
 from pincite.verify.grammar import Grammar
 
-__all__ = ["CAPITAL", "INSIDE", "LEADS", "first_party", "is_initial", "second_party", "versus"]
+__all__ = ["CAPITAL", "INSIDE", "LEADS", "first_party", "is_initial", "is_public", "second_party", "versus"]
 
 
 def _set(text: str) -> frozenset[str]:
@@ -52,6 +52,8 @@ _DOCKET = re.compile(
     r"\(?(?:(?i:(?:crl?|civil|criminal|writ|special leave)\b\.?\s?(?:a|m|p|appeals?|petitions?|rev)\b)"
     r"|[CW]\.?\s?[AP]\.?\s?[Nn]o|SLP\b|(?:[Cc]ase|[Aa]ppeal|[Pp]etition)s?\s+[Nn]o)"
 )
+#: Ends the sentence before a name: "… of the Indian Penal Code. Masud Khan v. …".
+_OF_LAW = _set("act code ipc crpc cpc bns bnss bsa rules case bail")
 _JOINING = re.compile(r"\s+(?:of|and|&|the|by|for|through|its|represented|In|The|This|And)$")
 
 
@@ -78,6 +80,18 @@ def versus(text: str, grammar: Grammar) -> Iterator[tuple[int, int]]:
             start -= 1
         if start and (text[start - 1].isalnum() or text[start - 1] in ".)]'’”\""):
             yield start, match.end()
+
+
+_AUTHORITIES = _set(
+    """the state union commissioner collector officer director government govt board corporation company secretary
+    municipal municipality university bank authority tribunal court superintendent chief registrar district deputy
+    assistant special income national m/s messrs""",
+)
+
+
+def is_public(name: str) -> bool:
+    """Whether a party is no person, by a word of its name: ``The Administrative Officer``."""
+    return any(word.strip("(),.").casefold() in _AUTHORITIES for word in name.split())
 
 
 def is_initial(before: str) -> bool:
@@ -107,12 +121,15 @@ def first_party(text: str, start: int, floor: int) -> int | None:
             if word.endswith(",") and not (_part_of_name(kept) or _led_by(words[: i + 1])):
                 break
             bare = word.rstrip(".").lstrip("(\"'“‘[").casefold()
-            if word.endswith(".") and "." not in word[:-1] and len(bare) > 4 and bare not in _ABBREVIATED | _ENDS:
+            full = len(bare) > 4 and bare not in _ABBREVIATED | _ENDS
+            through = words[i + 1].group().startswith(("Thru", "Thr."))  # "Lamp Industries Limited. Thru. Dir"
+            if word.endswith(".") and "." not in word[:-1] and (full or bare in _OF_LAW) and not through:
                 break
         if not last and word in _SENTENCE:
             break
         plain = word.strip("(),[]\"'“”‘’").casefold()
-        if plain in INSIDE or plain in _ENDS or (CAPITAL.match(word) and not re.match(r"[(\[]?\d", word)):
+        capital = CAPITAL.match(word) and not re.match(r"[(\[]?\d", word)
+        if plain in INSIDE or plain in _ENDS or capital or _counted(words, i) or re.fullmatch(r"\+\d", word):
             kept.append(match)
             if re.match(r"[\"“‘\[]", word) or (
                 word.startswith("(") and ")" not in "".join(each.group() for each in kept)
@@ -135,6 +152,12 @@ def first_party(text: str, start: int, floor: int) -> int | None:
     while begin < start and text[begin] in "(\"'“‘[":
         begin += 1
     return begin
+
+
+def _counted(words: list[re.Match[str]], i: int) -> bool:
+    """Whether a number says how many others there are: ``And 2 Others``."""
+    following = words[i + 1].group().strip("().,").casefold() if i + 1 < len(words) else ""
+    return words[i].group().isdigit() and following in {"others", "ors"}
 
 
 def _bracketed(words: list[re.Match[str]]) -> bool:
@@ -219,7 +242,8 @@ def _stops_before(text: str, stop: int, match: re.Match[str], previous: str, gra
         return True
     if _DOCKET.match(text, start) or re.match(r"\d{3,}", word) or word in ("-", "–", "—", "=", ":"):
         return True
-    if not (CAPITAL.match(word) or plain in INSIDE or plain in _ENDS or _AND_OTHERS.match(text, start)):
+    of_name = CAPITAL.match(word) or plain in INSIDE or plain in _ENDS or re.fullmatch(r"\+\d", word)
+    if not (of_name or _AND_OTHERS.match(text, start)):
         return True
     ended = previous.rstrip(".,").casefold() in {"others", "another", "ors", "anr"}
     if ended and plain not in {"etc", "and", "&", ""}:

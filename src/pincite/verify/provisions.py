@@ -32,7 +32,7 @@ _NOT_COUNTED = re.compile(
     r"metres?|feet|p\.?m\b|a\.?m\b|hours?|times|cases|appellants|respondents|SCC|SCR|SC\b|AIR|Indlaw|JJ?\.)",
 )
 _OF = re.compile(
-    r"\s*,?\s*(?:\(?\s*(?:of|in|under|to|from)\s+)?(?:the\s+|that\s+|said\s+|aforesaid\s+|this\s+|our\s+)*"
+    r"(?i:\s*,?\s*(?:\(?\s*(?:of|in|under|to|from)\s+)?(?:the\s+|that\s+|said\s+|aforesaid\s+|this\s+|our\s+)*)"
 )
 _OF_WORD = re.compile(
     r"\s*,?\s*(?:of|to|in|under)\s+(?:the\s+|this\s+|that\s+|said\s+|such\s+|our\s+|a\s+|an\s+|principal\s+|aforesaid\s+)*"
@@ -189,7 +189,7 @@ def _act_after(text: str, end: int, acts: Sequence[ActNamed], grammar: Grammar) 
     at = of.end()
     if "\n\n" in text[end:at]:
         return None, end
-    linked = bool(re.search(r"\b(?:of|in|under|to|from)\b", text[end:at]))
+    linked = bool(re.search(r"\b(?:of|in|under|to|from)\b", text[end:at], re.IGNORECASE))
     named = match_act(text, at, grammar)
     if named is not None and (linked or "." not in text[end:at]):
         return named.act, named.end
@@ -198,7 +198,8 @@ def _act_after(text: str, end: int, acts: Sequence[ActNamed], grammar: Grammar) 
     before = [each for each in acts if each.end <= end]
     if term := _ANAPHOR.match(text, at):
         word = term.group("term")
-        return meant(word, before, grammar) or meant(word.split()[-1], before, grammar), term.end()
+        # Where that is not clear it is nothing that was named before: "the Act" is no code.
+        return meant(word, before, grammar) or meant(word.split()[-1], before, grammar) or f"the {word}", term.end()
     if (of_word := _OF_WORD.match(text, end)) and (other := _OTHER.match(text, of_word.end())):
         return f"the {other.group('what')}", other.end()
     defined = next((each for each in reversed(before) if each.term and text.startswith(each.term, at)), None)

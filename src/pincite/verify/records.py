@@ -51,7 +51,8 @@ AuthorityStatus: TypeAlias = Literal[
 found: it is there as named. not-found: it is not in this corpus, which does not make it false. wrong-name: the report
 is there, of a case with other parties. wrong-year: a case of that name is there, of another year or under another
 report. wrong-act: the act has no such provision or its provision is about something else, and another act's fits.
-not-in-force: it is there, and not in force on the day that was asked. ambiguous: several fit.
+not-in-force: it is there, and not in force on the day that was asked. ambiguous: several fit, or the text
+does not say which is meant.
 """
 
 
