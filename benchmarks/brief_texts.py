@@ -519,7 +519,7 @@ class Writer:
 #: What takes back or narrows what was said before it.
 _LIMITS = re.compile(
     r"\b(?:not|no|nor|never|none|unless|except|provided|if|subject|without|until|but|only|save|whose|who|which|that|when|"
-    r"where|being|having|knowing|with|under)\b"
+    r"where|being|having|knowing|with|under|or)\b"
 )
 
 

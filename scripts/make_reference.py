@@ -83,7 +83,8 @@ def settings() -> list[str]:
             "|---|---|---|",
         ]
         for key, each in model.model_fields.items():
-            default = "unset" if each.default is None else f"`{each.default}`"
+            value = each.get_default(call_default_factory=True)
+            default = "unset" if value is None else f"`{value}`"
             lines.append(f"| `{key}` | {default} | {each.description} |")
         lines.append("")
     return lines

@@ -16,6 +16,7 @@ from pincite.indexing import AddListener, Batch
 from pincite.loaders.ids import content_hash
 from pincite.protocols import Source
 from pincite.sources import Found, find_files
+from pincite.trust import check_level
 from pincite.types import (
     BUILT_IN_FIELDS,
     VALIDITY_FIELDS,
@@ -52,13 +53,15 @@ class Given:
         valid_from: str | None,
         valid_to: str | None = None,
     ) -> Given:
-        """Raises InputError for a field that every document has already, and for what is no day."""
+        """Raises InputError for a field that every document has already, and for what is no day or level of trust."""
         named, _ = with_days(metadata or {})
         if taken := sorted(BUILT_IN_FIELDS & set(named)):
             raise InputError(f"metadata cannot be named {taken[0]!r}: every document has a field of this name already")
         for name in VALIDITY_FIELDS:
             if metadata and name in metadata:
                 day(str(metadata[name]), name)
+        if "trust" in named:
+            named = {**named, "trust": check_level(str(named["trust"]))}
         first = day(valid_from, "valid_from") if valid_from else ""
         last = day(valid_to, "valid_to", end=True) if valid_to else ""
         return cls(named, first, last)

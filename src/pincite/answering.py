@@ -183,7 +183,8 @@ class Answering:
             conflicts=contradicting,
             alarms=alarms,
             evidence=known.evidence,
-            confidence=known.confidence,
+            # What an order says of itself is no evidence that anybody weighed.
+            confidence=None if any(each.kind == "instruction" for each in alarms) else known.confidence,
         )
 
     def _settled(self, text: str, question: str, prompt: Prompt, generation: Generation, *, check: Check) -> Settled:

@@ -7,11 +7,11 @@ do not stand in a source are made plain text.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from pincite.address_forms import address_at, as_followed, comparable, runs_something
 from pincite.types import Alarm, Passage
 
 __all__ = ["GONE", "LONGEST", "LinkFilter", "addresses", "standing_in"]
@@ -24,21 +24,9 @@ LONGEST = 2000
 #: Of the longest alternative text of an image.
 _LABEL = 300
 
-# What an address may begin with. Bare names of hosts count where they end in a domain that programs make links of.
-_ADDRESS = re.compile(
-    r"(?<![a-z0-9])(?:[a-z][a-z0-9+.-]{0,30}:)?//(?=[^\s/])"
-    r"|(?<![a-z0-9])www\.(?=[\w-])"
-    r"|(?<![a-z0-9])(?:javascript|vbscript|data|mailto|file|blob|tel|sms|magnet|intent):(?=\S)"
-    r"|(?<![\w.@-])[\w.+-]{1,64}@[a-z0-9-]+(?:\.[a-z0-9-]+)+"
-    r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.)+(?:com|net|org|info|biz|xyz|io|app|dev|site|online|top|link|click|shop|club|"
-    r"store|edu|gov|ru|cn|tk|ai|co|de|eu|fr|gg|jp|kr|ly|nl|su|ua|uk|(?!py|rs|sh|md|so|mk)[a-z]{2}(?=(?::\d+)?[/?]))"
-    r"(?![\w-]|\.[a-z])",
-    re.IGNORECASE,
-)
 _RUN = re.compile(r"[A-Za-z0-9+.\-_/@:&#;%~=?$*',\\^{}]+")
 _DELIMITER = re.compile(r"""[\s<>"`\[\]|“”«»]""")
 _TRAILING = re.compile(r"[.,;:!?'*_~]+\Z")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SPACE = r"[ \t]*(?:\n[ \t]*)?"
 _LINK = re.compile(
     rf"\]\({_SPACE}(?P<to><[^<>`\n]*>|[^\s<>()`]*(?:\([^\s<>()`]*\)[^\s<>()`]*)*)"
@@ -66,7 +54,6 @@ _ACTING = re.compile(
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 # What others may read before they look for code: formulas, and fences of another kind.
 _FORMULAS = re.compile(r"\$\$|\\[(\[]|~~~")
-_RUNS = re.compile(r"\s*(?:javascript|vbscript|data):", re.IGNORECASE)
 # Names inside a document, or plain words: what a reader's own page would make of them is no stranger's.
 _HARMLESS = re.compile(r"#\S*|[\w-]*")
 
@@ -234,7 +221,7 @@ class LinkFilter:
             link = _LINK.match(window, image.end() - 1)
             if link is None:
                 return None if self._may_be_link(window, image.end(), complete) else (i + 2, "! [")
-            self.removed.append(_target(link["to"]))
+            self.removed.append(as_followed(link["to"]))
             return i + link.end(), self._inside(shown)
         if behind.startswith("["):
             reference = _REFERENCE.match(behind)
@@ -262,7 +249,7 @@ class LinkFilter:
             return i + 1, "]"
         link = _LINK.match(window)
         if link is not None:
-            target = _target(link["to"])
+            target = as_followed(link["to"])
             if self._may_lead_to(target):
                 return i + link.end(), self._with_title(link)
             if link.end() == len(window) and not complete:
@@ -278,9 +265,9 @@ class LinkFilter:
         found = _DEFINITION.match(window)
         if not complete and (found is None or found.end() == len(window)):
             return None
-        if found is None or (found["to"][0] != "<" and self._may_lead_to(_target(found["to"]))):
+        if found is None or (found["to"][0] != "<" and self._may_lead_to(as_followed(found["to"]))):
             return i + 2, "]:"
-        whole = _found(found["to"]) == 0 and not _DELIMITER.search(found["to"])
+        whole = address_at(found["to"]) == 0 and not _DELIMITER.search(found["to"])
         return i + 2, "]:" if whole else "] :"
 
     def _may_lead_to(self, target: str) -> bool:
@@ -310,8 +297,8 @@ class LinkFilter:
         if ">" not in window:
             return None if not complete else (i + 1, "‹")
         autolink = _AUTOLINK.match(window)
-        if autolink is not None and _found(autolink[1]) is not None:
-            target = _target(autolink[1])
+        if autolink is not None and address_at(autolink[1]) is not None:
+            target = as_followed(autolink[1])
             if self.allowed(target):
                 return i + autolink.end(), autolink[0]
             self.removed.append(target)
@@ -332,7 +319,7 @@ class LinkFilter:
             return None
         source = _SOURCE.search(tag["rest"])
         if not tag[0].startswith("</"):
-            self.removed.append(_target(source[1]) if source else tag[0])
+            self.removed.append(as_followed(source[1]) if source else tag[0])
         # What stood on both sides of it must not become one word.
         parted = not self._last.strip() or not window[tag.end() : tag.end() + 1].strip()
         return i + tag.end(), "" if parted else " "
@@ -351,7 +338,7 @@ class LinkFilter:
             self._doubtful = True
         # "https://" and then letters of another script: that is an address too.
         beyond = text[end : end + 1]
-        if _found(token + beyond if beyond.isalnum() else token) is None:
+        if address_at(token + beyond if beyond.isalnum() else token) is None:
             return end, token
         # An address goes on over letters of any script.
         stop = _DELIMITER.search(text, end, limit)
@@ -362,15 +349,15 @@ class LinkFilter:
         # The sign may be that of an image.
         end -= stop is not None and stop[0] == "[" and text[end - 1] == "!"
         token = text[i:end]
-        found = _found(token)
+        found = address_at(token)
         assert found is not None
         before, address = token[:found], token[found:]
         bare = _TRAILING.sub("", address)
         while bare.endswith(")") and bare.count(")") > bare.count("("):
             bare = _TRAILING.sub("", bare[:-1])
-        if not too_long and self.allowed(_target(bare)):
+        if not too_long and self.allowed(as_followed(bare)):
             return end, token
-        self.removed.append(_target(bare))
+        self.removed.append(as_followed(bare))
         self._dropping = too_long
         return end, before + GONE + address[len(bare) :]
 
@@ -383,33 +370,8 @@ def _paragraph(text: str, i: int, final: bool) -> tuple[str, bool]:
     return window, final or len(window) == LONGEST
 
 
-def _found(token: str) -> int | None:
-    """Where an address begins in `token`; one that is written in entities or escapes begins with the token."""
-    plain = _plain(token)
-    if plain != token and _ADDRESS.search(plain) is not None:
-        match = _ADDRESS.search(token)
-        # Before the first entity the token is as it reads.
-        first = min((at for at in (token.find("&"), token.find("\\")) if at >= 0), default=0)
-        return match.start() if match is not None and match.start() < first else 0
-    match = _ADDRESS.search(token)
-    return None if match is None else match.start()
-
-
-def _plain(written: str) -> str:
-    return _ESCAPED.sub(r"\1", html.unescape(written))
-
-
-def _target(written: str) -> str:
-    """An address as a browser would follow it."""
-    return re.sub(r"[\x00-\x20]", "", _plain(written.strip().removeprefix("<").removesuffix(">")))
-
-
 def _shortened(address: str) -> str:
     return address if len(address) <= 80 else f"{address[:80]}…"
-
-
-def _key(address: str) -> str:
-    return re.sub(r"\A(?:https?:)?//|\Amailto:", "", address, flags=re.IGNORECASE).rstrip("/").casefold()
 
 
 def addresses(text: str) -> list[str]:
@@ -436,7 +398,7 @@ def standing_in(passages: Iterable[Passage]) -> Callable[[str], bool]:
     """Whether an address stands in one of `passages`, or is that of its document; false for one that runs something."""
     known = set()
     for passage in passages:
-        known.add(_key(passage.uri))
-        known.update(_key(each) for each in addresses(passage.chunk.reading))
+        known.add(comparable(passage.uri))
+        known.update(comparable(each) for each in addresses(passage.chunk.reading))
     known.discard("")
-    return lambda address: _key(address) in known and not _RUNS.match(address)
+    return lambda address: comparable(address) in known and not runs_something(address)

@@ -31,6 +31,9 @@ _TITLES = frozenset(("Dr", "Mr", "Mrs", "Ms", "Prof", "St", "Sir"))
 #: Capital letters say nothing of names there.
 _ALL_NOUNS = frozenset(("german",))
 
+#: Ends of plurals, and what stands in the singular for them.
+_PLURALS = (("ies", "y"), ("es", ""), ("s", ""))
+
 #: From so many letters on, a name is also held by its derivations: "German" by "Germany".
 _STEM = 5
 
@@ -135,13 +138,23 @@ class _Held:
         if _ACRONYM.match(term.replace(".", "")) and term.replace(".", "") in self.initials:
             return True
         parts = [each for each in all_words(term) if len(each) > 1] or all_words(term)
-        return set(analyze(term, language)) <= self.terms or all(self._derived(each) for each in parts)
+        if set(analyze(term, language)) <= self.terms or all(self._derived(each) for each in parts):
+            return True
+        return not self.terms.isdisjoint(_other_numbers(term.casefold()))
 
     def _derived(self, word: str) -> bool:
         if word in self.words:
             return True
         stem = word[: max(_STEM, len(word) - 1)]
         return len(word) >= _STEM and word.isalpha() and any(each.startswith(stem) for each in self.words)
+
+
+def _other_numbers(word: str) -> set[str]:
+    """The singular that `word` may have, or the plural: "parties" for "party", "lessee" for "lessees"."""
+    if len(word) < _STEM or not word.isalpha():
+        return set()
+    singular = {word[: -len(end)] + instead for end, instead in _PLURALS if word.endswith(end)}
+    return singular | {word.removesuffix(instead) + end for end, instead in _PLURALS if word.endswith(instead)}
 
 
 def _roman(term: str) -> int:

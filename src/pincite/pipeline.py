@@ -519,6 +519,8 @@ class Pipeline:
             )
             return
         scope = told_scope(where, at, self.store.document_count)
+        if not self.options.steering.by_all:
+            scope += f", without sources {self.options.steering.told}"
         answer = yield from answering.answer(question, found, timings, history, before=before, searched=scope)
         yield replace(answer, searched=found.query)
 

@@ -85,8 +85,10 @@ class Trust:
             return found, ""
         kept, dropped = steerable(found.passages, self.least, self.patterns)
         last = found.passages.index(kept[k - 1]) if len(kept) >= k else len(found.passages)
-        ahead = [(passage, why) for passage, why in dropped if found.passages.index(passage) < last]
-        notes = [f"left out of the prompt: {passage.title}: {why}" for passage, why in ahead]
+        ahead = [passage for passage, _ in dropped if found.passages.index(passage) < last]
+        titles = "; ".join(dict.fromkeys(passage.title for passage in ahead))
+        count = f"{len(ahead)} passage{'' if len(ahead) == 1 else 's'}"
+        notes = [f"left out, by the trust of their sources: {count}, of {titles}"] if ahead else []
         # How near to the question an untrusted document is is no sign that the others answer it.
         gone = {passage.chunk.document_id for passage, _ in dropped}
         legs = {
@@ -97,6 +99,11 @@ class Trust:
         if kept or not dropped:
             return result, ""
         return result, (
-            f"What was found comes from sources of less than {check_level(self.least)} trust, and answers are not made "
-            f"from those (answer.trust). Nearest: {dropped[0][0].title}."
+            f"What was found comes from sources {self.told}, and answers are not made from those (answer.trust). "
+            f"Nearest: {dropped[0][0].title}."
         )
+
+    @property
+    def told(self) -> str:
+        """Which sources may not steer, in words."""
+        return f"of less than {check_level(self.least)} trust"

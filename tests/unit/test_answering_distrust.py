@@ -96,7 +96,7 @@ def test_what_obeys_is_no_answer_and_raises_an_alarm(poisoned: Path) -> None:
 def test_a_source_of_low_trust_is_not_read(poisoned: Path) -> None:
     _, answer, writer = ask(poisoned, "Staff have 25 days of leave a year [1].", {"PINCITE_ANSWER_TRUST": "normal"})
     assert [passage.title for passage in writer.prompts[0].passages] == ["Leave"]
-    assert any("Leave of staff" in warning and "low trust" in warning for warning in answer.warnings)
+    assert any("Leave of staff" in warning and "by the trust of their sources" in warning for warning in answer.warnings)
     assert not answer.abstained
     _, _, writer = ask(poisoned, "Staff have 25 days of leave a year [1].")
     assert {passage.title for passage in writer.prompts[0].passages} == {"Leave", "Leave of staff"}
@@ -127,7 +127,8 @@ def test_what_an_untrusted_source_says_is_no_evidence(index: Path, tmp_path: Pat
     assert not trusting.abstained
     assert answer.gate == "search"
     assert [passage.title for passage in answer.passages] == ["Leave"]
-    assert answer.evidence is not None and trusting.evidence is not None
+    assert answer.evidence is not None
+    assert trusting.evidence is not None
     assert (answer.evidence.cosine or 0.0) < 0.35 < (trusting.evidence.cosine or 0.0)
 
 

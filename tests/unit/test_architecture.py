@@ -15,7 +15,7 @@ ROOT = Path(pincite.__file__).parent
 #: Parts of pincite, lowest first. A module imports from its own layer's files only where `WITHIN` says so, and else
 #: from layers before its own. A folder's name stands for everything in it.
 LAYERS = (
-    ("types", "errors", "suspicion", "analysis", "coverage", "blocks", "sentences", "normal_text"),
+    ("types", "errors", "suspicion", "address_forms", "analysis", "coverage", "blocks", "sentences", "normal_text"),
     (
         "protocols",
         "words",

@@ -73,3 +73,16 @@ def test_what_is_missing_was_asked_for(question: str, texts: list[str]) -> None:
     assert 0.0 <= missing.share <= 1.0
     # Who says it all over again holds it all.
     assert find_missing(question, [*texts, question]).named == () or not question.isascii()
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Who are the Lessees?", "Lessee number 1 is Anna."),
+        ("What do Parties owe?", "Each party owes rent."),
+        ("What does the Party owe?", "The parties owe rent."),
+        ("Which Boxes are full?", "One box is full."),
+    ],
+)
+def test_a_name_is_held_in_the_other_number(question: str, text: str) -> None:
+    assert find_missing(question, [text]).named == ()

@@ -164,13 +164,8 @@ def print_sources(
         out.print(f"[yellow]note[/] {escape(warning)}")
     seconds = sum(answer.timings.values())
     by = f"{answer.model}, " if answer.model else ""
-    sure = "" if answer.confidence is None else f"{_percent(answer.confidence)} sure that the sources answer this, "
+    sure = "" if answer.confidence is None else f"confidence {answer.confidence:.2f}, "
     out.print(f"[dim]{by}{f'{point}, ' if point else ''}{sure}{seconds:.1f} s[/]")
-
-
-def _percent(share: float) -> str:
-    # Nothing here is certain, whatever rounding says.
-    return f"{min(99, max(1, round(100 * share)))} %"
 
 
 def _letters(text: str) -> str:

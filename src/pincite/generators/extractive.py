@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pincite.blocks import Blocks
 from pincite.sentences import statement_spans
+from pincite.steering import suspicious_passages
 from pincite.types import Generation, Passage, Prompt, Token
 from pincite.words import content_words, idf, overlap
 
@@ -41,7 +42,8 @@ class ExtractiveGenerator:
     of the given sentences hold them), cosine that of sentence and question under `encoder` (its term is absent
     without one), and rank the place of the passage in the prompt, from 1. Ties go to the earlier sentence.
 
-    Headings are no answers and are left out, and so is every sentence that scores less than `share` of the best.
+    Headings are no answers and are left out, and so is every sentence that scores less than `share` of the best, and what
+    reads like orders to a model where there is anything else.
 
     The text has no ``[n]`` markers (`cites` is false): `Generation.sources` names each sentence's passage, in the
     order of the sentences, repeated where two come from one passage, and `Generation.parts` the sentence's place in
@@ -78,7 +80,7 @@ class ExtractiveGenerator:
 
     def stream(self, prompt: Prompt) -> Iterator[Token | Generation]:
         """One token per sentence, without log-probability, then the whole."""
-        ranked = self.rank(prompt.question, prompt.passages)
+        ranked = _without_orders(self.rank(prompt.question, prompt.passages), prompt.passages)
         chosen: list[Sentence] = []
         if ranked and self._answers(ranked[0]):
             chosen = [s for s in ranked if s.score >= self.share * ranked[0].score][: self.max_sentences]
@@ -119,7 +121,8 @@ class ExtractiveGenerator:
             for start, end in statement_spans(passage.chunk.text):
                 text = passage.chunk.text[start:end]
                 flat = " ".join(text.split())  # the same sentence, broken into other lines, is the same
-                if flat not in seen and not _is_heading(text, passage) and not blocks.is_header(lead + start):
+                heads = _is_heading(text, passage) or _is_first_line(start, end, passage)
+                if flat not in seen and not heads and not blocks.is_header(lead + start):
                     seen.add(flat)
                     header = blocks.header(lead + start)
                     read.append(f"{header}\n{text}" if header else text)
@@ -153,9 +156,34 @@ class ExtractiveGenerator:
         return [float(value) for value in (vectors @ query) / np.maximum(lengths, 1e-12)]
 
 
+def _without_orders(ranked: list[Sentence], passages: tuple[Passage, ...]) -> list[Sentence]:
+    """Without what reads like orders to a model, unless nothing else is there to answer with.
+
+    A document about such orders can still be quoted, and whoever is quoted an order is told (`pincite.steering`).
+    """
+    orders = suspicious_passages(passages)
+    if not orders:
+        return ranked
+    kept = [
+        each
+        for each in ranked
+        if not any(each.passage == i and each.start < end and start < each.end for i, (start, end) in orders)
+    ]
+    return kept or ranked
+
+
+def _is_first_line(start: int, end: int, passage: Passage) -> bool:
+    """Whether a sentence is the first line of a document and does not end as a sentence does: a title in plain text."""
+    chunk = passage.chunk
+    if chunk.start + start > 0 or chunk.text[end - 1] in _ENDS or "|" in chunk.text[start:end]:
+        return False
+    return chunk.text[end : end + 1] in ("\n", "\r") and "\n" not in chunk.text[start:end]
+
+
 #: A heading of Markdown is a sentence of its own, see `pincite.sentences`. A passage of several sections holds some
 #: that are not among its own headings, which are those in force where it begins.
 _MARKED = re.compile(r"#{1,6}\s")
+_ENDS = ".!?;,:…।。！？\"'”’)]"
 
 
 def _is_heading(text: str, passage: Passage) -> bool:

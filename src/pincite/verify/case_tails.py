@@ -34,7 +34,8 @@ _REST = rf"(?:,?\s+{_TOKEN}){{0,14}}?"
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _DAY = rf"(?:\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH},?\s+|{_MONTH}\s+\d{{1,2}},?\s+|\d{{1,2}}[./-]\d{{1,2}}[./-])"
 _DECIDED = (
-    rf"(?:(?:judge?ment|order|decision)\s+)?(?:decided|dated|[Dd]t\.?|[Dd]/-|delivered|pronounced)\s*(?:on\s+)?(?i:{_DAY})?"
+    r"(?:(?:judge?ment|order|decision)\s+)?(?:decided|dated|[Dd]t\.?|[Dd]/-|delivered|pronounced)\s*(?:on\s+)?"
+    rf"(?i:{_DAY})?"
 )
 _YEAR = r"(?P<year{}>(?:1[89]|20)\d\d)\b"
 #: Between a name and its date: marks, stops ("Societyltd.,", "By Lrs....*"), the number of the case in its court.

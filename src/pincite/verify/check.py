@@ -167,6 +167,9 @@ class _Checking:
                 self._findings[key] = resolve_reference(authority, self._store, self._by_name())
             else:
                 found = look_up(authority, self._registry, self._as_of, sentence=_said(cited))
+                if found.status == "not-found" and authority.kind == "provision":
+                    # It is wrong as it is; a sentence about the parties may tell all the same which act was meant.
+                    found = look_up(authority, self._registry, self._as_of, sentence=cited.text)
                 self._findings[key] = _another(found, self._registry.grammar)
         return self._findings[key]
 

@@ -94,9 +94,7 @@ def _wrong_year(authority: Authority, cases: Sequence[Case]) -> Finding:
     )
 
 
-def _wrong_report(
-    authority: Authority, registry: Registry, case: Case, named: Words
-) -> Finding | None:
+def _wrong_report(authority: Authority, registry: Registry, case: Case, named: Words) -> Finding | None:
     """A finding where a report given for a case is known to be another's, or the case's to be another."""
     if not authority.reports:
         return None

@@ -62,7 +62,7 @@ def cases(text: str) -> list[Authority]:
         ("Section 302, 1973 was the year", ["- section 302"]),
         ("42 U.S.C. § 1983", ["42 U.S.C. section 1983"]),
         ("u/s. 304 Part-II of the Indian Penal Code, not u/s. 302", ["ipc section 304 Part II", "ipc section 302"]),
-        ("Part II-A of the Act and sub-section (4) of S. 17 of the Act", ["- section 17 (4)"]),
+        ("Part II-A of the Act and sub-section (4) of S. 17 of the Act", ["the Act section 17 (4)"]),
         (
             "Section 498-A, 302/34 and 120-B IPC",
             ["ipc section 498A", "ipc section 302", "ipc section 34", "ipc section 120B"],
@@ -82,7 +82,7 @@ def test_the_act_goes_back_to_the_one_that_was_named_so() -> None:
 
 def test_the_act_stays_open_where_two_were_named() -> None:
     text = "The Arms Act and the Foreigners Act apply. Section 4 of the Act was relied on."
-    assert provisions(text) == ["- section 4"]
+    assert provisions(text) == ["the Act section 4"]
 
 
 def test_a_bare_section_is_of_the_only_act_spoken_of() -> None:
