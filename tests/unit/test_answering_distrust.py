@@ -96,7 +96,7 @@ def test_what_obeys_is_no_answer_and_raises_an_alarm(poisoned: Path) -> None:
 def test_a_source_of_low_trust_is_not_read(poisoned: Path) -> None:
     _, answer, writer = ask(poisoned, "Staff have 25 days of leave a year [1].", {"PINCITE_ANSWER_TRUST": "normal"})
     assert [passage.title for passage in writer.prompts[0].passages] == ["Leave"]
-    assert any("Leave of staff" in warning and "by the trust of their sources" in warning for warning in answer.warnings)
+    assert any("by the trust of their sources: 1 passage, of Leave of staff" in each for each in answer.warnings)
     assert not answer.abstained
     _, _, writer = ask(poisoned, "Staff have 25 days of leave a year [1].")
     assert {passage.title for passage in writer.prompts[0].passages} == {"Leave", "Leave of staff"}

@@ -42,8 +42,8 @@ class ExtractiveGenerator:
     of the given sentences hold them), cosine that of sentence and question under `encoder` (its term is absent
     without one), and rank the place of the passage in the prompt, from 1. Ties go to the earlier sentence.
 
-    Headings are no answers and are left out, and so is every sentence that scores less than `share` of the best, and what
-    reads like orders to a model where there is anything else.
+    Headings are no answers and are left out, and so is every sentence that scores less than `share` of the best, and
+    what reads like orders to a model where there is anything else.
 
     The text has no ``[n]`` markers (`cites` is false): `Generation.sources` names each sentence's passage, in the
     order of the sentences, repeated where two come from one passage, and `Generation.parts` the sentence's place in

@@ -46,7 +46,7 @@ _DOCKET = (
 )
 _TAIL = re.compile(
     rf"(?P<rest>{_REST})(?:"
-    rf"{_MARKS}[(\[]\s*(?:(?:{_DECIDED})|(?i:{_DAY}))?{_YEAR.format(1)}\s*[)\]]"
+    rf"{_MARKS}[(\[]\s*(?:(?:{_DECIDED})|(?i:{_DAY}))?{_YEAR.format(1)}\s*[)\]](?!\s*\(?\d|\s*[A-Z]{{2,}})"
     rf"|{_MARKS}{_DOCKET}(?:{_DECIDED}){_YEAR.format(2)}\)?"
     rf"|{_MARKS},\s*(?i:{_DAY})?{_YEAR.format(3)}(?!\s*[(\[]?\d|\s*\(|\s+[A-Z]{{2,}}|-\d)"
     r")"

@@ -103,6 +103,12 @@ def test_a_year_behind_odd_marks_is_read(registry: Registry, behind: str) -> Non
         assert (finding.authority.year, finding.status) == (year, status)
 
 
+def test_a_year_that_begins_a_report_is_not_that_of_the_decision() -> None:
+    # The page runs into the next number, so that no report is read.
+    first = find_all("*Anwar v. State of Haryana & Ors.*, [1997] 2 SCR 8321974. It rained.", GRAMMAR)[0]
+    assert (first.parties, first.decided) == (("Anwar", "State of Haryana & Ors."), False)
+
+
 def test_a_year_of_something_else_is_no_year_of_the_decision(registry: Registry) -> None:
     for behind in (" was followed in 2018.", " is good law. In 2018, it rained.", ". The Act of 1956 (1956) applies."):
         finding = asked(registry, f"Anwar v. State of Haryana{behind}")[0]
