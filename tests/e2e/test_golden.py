@@ -62,6 +62,7 @@ def test_the_right_source_is_found_and_cited(index: Pincite) -> None:
         right = any(Path(citation.uri).name == each["file"] for citation in answer.citations)
         cited += right
         wrong += not right and not answer.abstained
+        assert answer.conflicts == (), "the bundled documents do not contradict each other"
         for citation in answer.citations:
             document = index.show(citation.document_id)
             assert document.text[citation.start : citation.end] == citation.quote

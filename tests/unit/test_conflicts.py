@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -221,19 +220,6 @@ def test_offsets_are_exact_whatever_stands_around(lines: list[str], values: list
         text = texts["ab".index(each.against.document_id)]
         assert text[each.against.start - start : each.against.end - start] == each.against.quote
         assert each.citation in citations
-
-
-def test_the_bundled_documents_contradict_nothing(tmp_path: Path) -> None:
-    from pincite import Pincite
-
-    demo = Path(__file__).resolve().parents[2] / "src" / "pincite" / "demo"
-    questions = json.loads((demo / "questions.json").read_text(encoding="utf-8"))
-    with Pincite.open(tmp_path / "index", environment={}) as pincite:
-        pincite.add(demo / "documents")
-        answers = [pincite.ask(each["question"]) for each in questions]
-    assert sum(bool(answer.citations) for answer in answers) >= 8
-    for answer in answers:
-        assert conflicts(answer.citations, answer.passages) == []
 
 
 def test_an_answer_tells_its_conflicts_with_both_places(tmp_path: Path) -> None:
