@@ -30,6 +30,8 @@ __all__ = ["UNSUPPORTED", "Settled", "settle", "settle_unmarked"]
 #: The difference of quoted words that are the same but for stops.
 _PUNCTUATION = "punctuation"
 _MOST_DENIED = 0.49
+#: What `pincite.links` leaves of what it takes out.
+_TAKEN_OUT = re.compile(r"\((?:image(?:: [^()]*)?|address removed)\)")
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+")
 #: What joins one marker of a sentence to the next.
 _JOINS = re.compile(r"\s*(?:,\s*and\b|,|;|&|\band\b)\s*")
@@ -263,6 +265,8 @@ class _Settling:
 
     def _claims(self, statement: Statement) -> bool:
         """Whether a sentence says something that a source would have to say."""
+        if _TAKEN_OUT.fullmatch(statement.text):
+            return False
         if UNSUPPORTED in self.text[statement.start : statement.end + len(UNSUPPORTED) + 1]:
             return False
         start = self.text.rfind("\n", 0, statement.start) + 1

@@ -72,6 +72,7 @@ def test_an_address_that_no_source_holds_does_not_leave(index: Path) -> None:
     assert "evil.example" not in shown
     assert "evil.example" not in answer.text
     assert "https://hr.example/leave" in shown
+    assert "[unsupported]" not in answer.text
     assert [alarm.kind for alarm in answer.alarms] == ["link"]
     assert "evil.example" in answer.alarms[0].detail
     assert answer.citations[0].verdict == "verbatim"
