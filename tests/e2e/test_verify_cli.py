@@ -42,6 +42,14 @@ TRUE = "In Ram Lal Sharma v. State of Punjab (1994), the Court held that bail is
 WRONG = "In *Ram Lal Sharma* v. *State of Punjab* (1983), the Court held that bail is the rule.\n"
 UNKNOWN = "In Arun Tandekar v. State of Bihar, (1987) 3 SCC 44, the Court held that jail is the rule.\n"
 
+GRAMMAR = """\
+[[acts]]
+key = "ipc"
+name = "Indian Penal Code"
+year = 1860
+aliases = ["IPC", "Macaulay Code"]
+"""
+
 Cli = Callable[..., Any]
 
 
@@ -101,7 +109,7 @@ def test_the_exit_status_tells_a_script(cli: Cli, tmp_path: Path) -> None:
 def test_what_is_printed(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "brief.md").write_text(f"{WRONG}\n{UNKNOWN}\nIt rained.\n")
     told = " ".join(cli("verify", "brief.md", code=1).split())
-    assert "✗ wrong year Ram Lal Sharma* v. *State of Punjab* (1983)" in told
+    assert "✗ wrong year Ram Lal Sharma v. State of Punjab (1983)" in told
     assert "1994" in told
     assert "? not found in this corpus Arun Tandekar v. State of Bihar, (1987) 3 SCC 44" in told
     assert "1 sentence names no authority" in told
@@ -150,6 +158,53 @@ def test_several_files_are_written_into_a_folder(cli: Cli, tmp_path: Path) -> No
         "b.md.checked.docx",
         "b.md.checked.html",
     ]
+
+
+def test_a_text_is_not_written_over(cli: Cli, tmp_path: Path) -> None:
+    brief = tmp_path / "brief.md"
+    brief.write_text(TRUE)
+    (tmp_path / "link.html").symlink_to(brief)
+    os.link(brief, tmp_path / "hard.html")
+    for arguments in (
+        ("--html", "brief.md"),
+        ("--docx", "./brief.md"),
+        ("--html", "link.html"),
+        ("--html", "hard.html"),
+        ("--html", "out.x", "--docx", "./out.x"),
+    ):
+        told = cli("verify", "brief.md", *arguments, code=2)
+        assert "written" in told
+    assert brief.read_text() == TRUE
+    assert not (tmp_path / "out.x").exists()
+    (tmp_path / "page.html").write_text("old")
+    cli("verify", "brief.md", "--html", "page.html")
+    assert "<!doctype html>" in (tmp_path / "page.html").read_text()
+    assert not list(tmp_path.glob(".*.new"))
+
+
+def test_without_a_day_the_law_that_has_ended_is_told(cli: Cli) -> None:
+    text = "Section 302 IPC provides that whoever commits murder shall be punished with death or imprisonment for life."
+    assert "no day was asked for (--as-of): 1 provision found has an end" in " ".join(
+        cli("verify", "-", stdin=text).split()
+    )
+    assert "no day was asked" not in cli("verify", "-", "--as-of", "2020-01-01", stdin=text)
+
+
+def test_what_names_no_authority_is_listed(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "brief.md").write_text(f"{TRUE}\nIt rained.\n\n| Case | Day |\n|---|---|\n| A | B |\n")
+    data = cli("verify", "brief.md", "--json", "--html", "page.html")
+    assert data["briefs"][0]["without_authority"][0]["text"] == "It rained."
+    page = (tmp_path / "page.html").read_text()
+    assert "<li>It rained.</li>" in page
+    assert "<td> Case </td>" in page
+    assert "|---|" not in page
+
+
+def test_a_grammar_of_ones_own(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "house.toml").write_text(GRAMMAR)
+    text = "Section 302 of the Macaulay Code provides that whoever commits murder shall be punished with death.\n"
+    assert "not found" in cli("verify", "-", stdin=text, code=1)
+    assert "is there" in cli("verify", "-", "--grammar", "house.toml", stdin=text, code=1)
 
 
 def test_an_answer_of_pincite_itself_is_checked(cli: Cli) -> None:

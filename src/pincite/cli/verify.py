@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -88,6 +90,7 @@ def verify(
     day = check_day(as_of, "--as-of")
     sources = _sources(files, name)
     many = len(sources) > 1
+    _check_targets(sources, html, docx, many)
     rules = load_grammar(*(grammar or ()))
     settings = read_settings(store, config, support_model=support)
     err = console(stderr=True)
@@ -209,7 +212,7 @@ def _write(
             from pincite.verify.page import to_html
 
             path = _target(html, part, ".html", many)
-            path.write_text(to_html(brief), encoding="utf-8")
+            _put(path, to_html(brief).encode())
             notes.append(str(path))
         if docx is not None:
             from pincite.verify.word import to_docx
@@ -217,7 +220,7 @@ def _write(
             is_word = document.uri == source.uri and "wordprocessingml" in document.media_type
             content, left = to_docx(brief, source.data if is_word else None)
             path = _target(docx, part, ".docx", many)
-            path.write_bytes(content)
+            _put(path, content)
             told = f", {len(left)} places take no comment and are told in the first one" if left else ""
             notes.append(f"{path}{told}")
     except OSError as error:
@@ -225,11 +228,56 @@ def _write(
     return notes
 
 
-def _target(out: Path, part: str, suffix: str, many: bool) -> Path:
+def _target(out: Path, part: str, suffix: str, many: bool, *, make: bool = True) -> Path:
     if not many and not out.is_dir():
         return out
-    out.mkdir(parents=True, exist_ok=True)
+    if make:
+        out.mkdir(parents=True, exist_ok=True)
     return out / f"{part.replace('/', '_')}.checked{suffix}"
+
+
+def _check_targets(sources: Sequence[Source], html: Path | None, docx: Path | None, many: bool) -> None:
+    """Raises InputError where what is to be written would take the place of a text, or one of the other."""
+    from pincite.errors import InputError
+
+    files = [source.path for source in sources if source.path is not None]
+    written: list[Path] = []
+    for out, suffix in ((html, ".html"), (docx, ".docx")):
+        if out is None:
+            continue
+        paths = [_target(out, source.name, suffix, many, make=False) for source in sources]
+        for path in dict.fromkeys(paths):
+            if any(_same(path, file) for file in files):
+                raise InputError(f"{path} is a text that is checked: it is not written over")
+            if any(_same(path, other) for other in written):
+                raise InputError(f"--html and --docx would both be written to {path}")
+        written += paths
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether both are one file, by whatever names."""
+    if one.exists() and other.exists():
+        return one.samefile(other)
+    return one.resolve() == other.resolve()
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write a file as a whole or not at all."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a pipe, /dev/stdout
+        return
+    target = path.resolve()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".new")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(name, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~umask)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def print_brief(out: Console, brief: Brief, name: str) -> None:
@@ -238,10 +286,12 @@ def print_brief(out: Console, brief: Brief, name: str) -> None:
     from rich.table import Table
 
     from pincite.verify.marks import SAID, counts, marks
-    from pincite.verify.reports import kind, shortened, sign
+    from pincite.verify.reports import kind, shortened, sign, undated
 
     found = marks(brief)
     out.print(f"[bold]{escape(name)}[/]" + (f", law in force on {brief.as_of}" if brief.as_of else ""))
+    if asked := undated(brief):
+        out.print(f"[yellow]note[/] {escape(asked)}")
     for number, claim in enumerate(brief.claims, start=1):
         out.print(f"\n[bold]{number}[/] {escape(shortened(claim.text, _SENTENCE))}")
         for mark in claim.marks:
@@ -263,7 +313,8 @@ def print_brief(out: Console, brief: Brief, name: str) -> None:
         out.print(table)
     else:
         out.print("the text names no authority: there is nothing to check")
-    out.print(f"{brief.silent} sentence{' names' if brief.silent == 1 else 's name'} no authority")
+    silent = len(brief.silent)
+    out.print(f"{silent} sentence{' names' if silent == 1 else 's name'} no authority")
     if corpus := brief.settings.get("corpus"):
         out.print(f"[dim]checked against {escape(corpus)}, support: {escape(brief.settings.get('support', ''))}[/]")
     for warning in brief.warnings:
@@ -274,18 +325,14 @@ def _line(mark: Mark, text: str) -> str:
     """One place as rich markup."""
     from rich.markup import escape
 
-    from pincite.verify.marks import SAID
-    from pincite.verify.reports import kind, shortened, sign
+    from pincite.verify.marks import said
+    from pincite.verify.reports import kind, named, shortened, sign
 
-    style = _STYLES[kind(mark.status)]
-    said = [sign(mark.status)] + ([] if mark.status == "ok" else [SAID[mark.status]])
-    parts = [f"[{style}]{' '.join(said)}[/]"]
+    parts = [f"[{_STYLES[kind(mark.status)]}]{sign(mark.status)} {said(mark)}[/]"]
     if mark.what == "quotation":
         parts.append(f"“{escape(shortened(text[mark.start : mark.end], _NAMED))}”")
     elif mark.what == "authority":
-        parts.append(escape(shortened(text[mark.start : mark.end], _NAMED)))
-    elif mark.status == "ok":
-        parts.append("says so")
+        parts.append(escape(named(text[mark.start : mark.end], _NAMED)))
     if mark.note:
         parts[-1] += ":"
         parts.append(escape(mark.note))

@@ -33,7 +33,7 @@ _SUPRA = re.compile(r"[\s,]*[\[(]?\s*supra\s*[\])]?", re.IGNORECASE)
 _CLOSING = re.compile(r"\s*[\])}]")
 _SHORT = re.compile(
     r"(?P<name>(?:[A-Z][\w.&-]*\s+(?:(?:of|and|&)\s+)?){0,5}[A-Z][\w.&-]*?)(?P<own>(?:['’]s|s['’])?)"
-    r"(?:\s+(?P<case>[Cc]ase)\b|\s*,?\s*(?P<supra>[\[(]\s*supra\s*[\])]))"
+    r"(?:\s+(?P<case>[Cc]ase)\b|\s*,?\s*(?P<supra>[\[(]\s*supra\s*[\])]|(?<=,)\s*supra\b|\bsupra\b))"
 )
 _IN_RE = re.compile(r"\b(?:[Ii]n\s+)?[Rr]e\b[:.]?\s+(?=[A-Z])")
 # Before "case", these name no party.

@@ -22,6 +22,7 @@ from pincite.verify.find import find_authorities, merge
 from pincite.verify.grammar import Grammar
 from pincite.verify.lookup import look_up
 from pincite.verify.notes import find_notes, find_references, resolve_reference
+from pincite.verify.penalties import in_words_of_acts
 from pincite.verify.quoting import Quoting
 from pincite.verify.reading import UNSEEN, Reader
 from pincite.verify.records import Authority, Brief, Claim, Finding, Mark, MarkStatus, Place
@@ -71,7 +72,7 @@ def check_brief(
         name=document.title,
         text=text,
         claims=tuple(claims),
-        silent=silent,
+        silent=tuple(silent),
         as_of=as_of or "",
         warnings=document.warnings,
         settings={"support": support.name, "corpus": registry.summary},
@@ -115,6 +116,7 @@ class _Checking:
         self._reader = Reader(store)
         self._quoting = Quoting(store, self._reader, PointInTime(as_of) if as_of else None)
         self._findings: dict[tuple[int, int], Finding] = {}
+        self._judged: dict[tuple[str, tuple[Place, ...]], tuple[Support | None, Place | None]] = {}
         self._documents: dict[str, list[StoredDocument]] | None = None
 
     def claim(self, cited: Cited) -> Claim:
@@ -145,7 +147,8 @@ class _Checking:
             note = "the text has no such note or source"
             marks.append(Mark(gone.start, gone.end, "authority", "not-found", note))
         support, place = self._judge(cited, places)
-        made = _of_claim(cited, support, place, bool(places), self._reader)
+        there = bool(places) or any(each.place is not None for each in findings)
+        made = _of_claim(cited, support, place, there, self._reader)
         if made is not None:
             marks.append(made)
         return Claim(
@@ -188,19 +191,29 @@ class _Checking:
                 self._documents.setdefault(PurePath(each.uri).name, []).append(each)
         return self._documents
 
-    def _judge(self, cited: Cited, places: Sequence[Place]) -> tuple[Support | None, Place | None]:
+    def _judge(self, cited: Cited, places: tuple[Place, ...]) -> tuple[Support | None, Place | None]:
         """The best support among the places, and where it stands; nothing where there is nothing to compare."""
-        if not (cited.asserts and cited.statement and places):
+        if not (_compared(cited) and cited.statement and places):
             return None, None
+        key = cited.statement, places
+        if key not in self._judged:
+            support, place = self._best(cited.statement, places)
+            plain = in_words_of_acts(cited.statement)
+            if plain != cited.statement and (support is None or support.verdict not in ("supported", "verbatim")):
+                support, place = self._best(plain, places)
+            self._judged[key] = support, place
+        return self._judged[key]
+
+    def _best(self, statement: str, places: Sequence[Place]) -> tuple[Support | None, Place | None]:
         best: tuple[Support, Place] | None = None
         for place in places:
-            windows = self._reader.windows(place, cited.statement, _WINDOWS)
+            windows = self._reader.windows(place, statement, _WINDOWS)
             if not windows:
                 continue
             texts = [
                 self._reader.compared(self._reader.part(place, *window)).replace(UNSEEN, " ") for window in windows
             ]
-            for (start, _), worth in zip(windows, self._support.judge(cited.statement, texts), strict=True):
+            for (start, _), worth in zip(windows, self._support.judge(statement, texts), strict=True):
                 if best is None or _rank(worth) > _rank(best[0]):
                     at = self._reader.part(place, start + worth.start, start + worth.end)
                     best = Support(at.start, at.end, worth.verdict, worth.score, worth.why), at
@@ -227,6 +240,23 @@ def _said(cited: Cited) -> str:
     return " ".join([cited.statement, *quoted]).strip() if cited.asserts else ""
 
 
+#: Why a sentence that names an authority is held against none.
+_NOT_COMPARED = {
+    "topic": "it says what the authority is about or what became of it, not what it holds",
+    "other": "it is not seen to say what the authority holds; only whether that is there was looked up",
+}
+
+
+def _compared(cited: Cited) -> bool:
+    return cited.asserts or cited.remark == "loose"
+
+
+def _contradicted(cited: Cited, support: Support) -> bool:
+    """Whether a provision has another number than a sentence about its penalty, and not merely other words."""
+    told = not support.why.startswith("no sentence") and re.search(r"\d", support.why) is not None
+    return told and all(each.kind == "provision" for each in cited.sources)
+
+
 _ORDER = {"unknown": 0, "unsupported": 1, "supported": 2, "verbatim": 3}
 
 
@@ -241,11 +271,21 @@ def _of_authority(finding: Finding) -> Mark:
 
 
 def _of_claim(cited: Cited, support: Support | None, place: Place | None, found: bool, reader: Reader) -> Mark | None:
-    """What is said of the sentence itself; nothing where it says nothing of what an authority holds."""
-    if not (cited.asserts and cited.statement):
+    """What is said of the sentence itself; nothing of a fact of the matter. `found`: an authority of it is there."""
+
+    def unchecked(note: str) -> Mark:
+        return Mark(cited.start, cited.end, "claim", "unchecked", note)
+
+    if not cited.statement:
         return None
+    if not _compared(cited):
+        return unchecked(_NOT_COMPARED[cited.remark]) if found and cited.remark in _NOT_COMPARED else None
     if support is None or place is None or support.verdict == "unknown":
-        note = "" if found else "none of its authorities is in this corpus"
-        return Mark(cited.start, cited.end, "claim", "unchecked", note or "nothing in it can be compared")
+        if not found:
+            return unchecked("none of its authorities is in this corpus")
+        lacking = "no passage of its authorities shares words with it"
+        return unchecked(lacking if support is None else "nothing in it can be compared")
+    if not cited.asserts and support.verdict == "unsupported" and not _contradicted(cited, support):
+        return unchecked(f"not said there in these words; {support.why}")
     status: MarkStatus = "unsupported" if support.verdict == "unsupported" else "ok"
     return Mark(cited.start, cited.end, "claim", status, support.why, place, reader.quote(place))

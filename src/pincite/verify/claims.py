@@ -2,8 +2,9 @@
 
 A sentence rests on the authorities that it names and on those of the notes that it refers to. One that consists of a
 citation belongs to the sentence before it ("Bail is the rule. See A v. B."). One that names none, but quotes or goes on
-("It further held that …"), rests on those of the claim before it, within the paragraph; so does a quotation that is a
-paragraph of its own, right behind it.
+("It further held that …"), rests on those of the claim before it; so does a quotation that is a paragraph of its own,
+right behind it. At the beginning of a later paragraph "It was further held that …" goes on from the last claim, as
+"The Court held that …" does right behind it, until another authority is named.
 """
 
 from __future__ import annotations
@@ -16,11 +17,21 @@ from dataclasses import dataclass, replace
 from pincite.sentences import sentence_spans
 from pincite.verify.notes import Note, NoteMark
 from pincite.verify.records import Authority
-from pincite.verify.statement import asserts, goes_on, only_cites, statement_of
+from pincite.verify.statement import (
+    Remark,
+    asserts,
+    goes_on,
+    only_cites,
+    remark,
+    says_further,
+    statement_of,
+    takes_up,
+)
 
 __all__ = ["Cited", "split_claims"]
 
 _CARET = re.compile(r"\[\^(?=\d{1,2}\])")
+_WORD = re.compile(r"[^\W_]")
 _BLANK = re.compile(r"\n[ \t]*\n")
 _BLOCK = re.compile(r"\s*(?:>|[\"“«„']|\*[\"“])")
 _ITEM = re.compile(r"(?:[-*•]|\(?\d{1,3}[.)]|\([a-z]{1,3}\))\s")
@@ -39,6 +50,7 @@ class Cited:
     quotations: tuple[tuple[int, int], ...] = ()  #: spans of the whole text, without the marks
     statement: str = ""  #: what it says of them, see `pincite.verify.statement`
     asserts: bool = False  #: whether it says that they hold that
+    remark: Remark = "fact"  #: what it says where it does not
     missing: tuple[NoteMark, ...] = ()  #: numbers of notes that are not there
 
     @property
@@ -54,8 +66,8 @@ def split_claims(
     quotations: Sequence[tuple[int, int]] = (),
     notes: Sequence[Note] = (),
     marks: Sequence[NoteMark] = (),
-) -> tuple[list[Cited], int]:
-    """The sentences that rest on authorities, in the order of the text, and how many others there are.
+) -> tuple[list[Cited], list[tuple[int, int]]]:
+    """The sentences that rest on authorities, in the order of the text, and the spans of the others.
 
     `authorities` and `quotations` (spans without their marks) are in the order of the text, none overlapping another of
     its kind. Every authority is in `Cited.authorities` of exactly one of them. A note that nothing refers to is text
@@ -88,8 +100,9 @@ def split_claims(
         numbers[at - 1 if leads else at].append(mark)
     inside = {owner(note.start) for note in notes}
     found: list[Cited] = []
-    silent = 0
+    silent: list[tuple[int, int]] = []
     last: int | None = None  # the sentence that a following one may go on from
+    holder: Cited | None = None  # the last claim, from which a later paragraph may go on
     for i, (start, end) in enumerate(spans):
         if i in inside:
             if named[i]:
@@ -99,17 +112,22 @@ def split_claims(
         missing = [mark for mark in numbers[i] if by_number and mark.number not in by_number]
         outside = [each for each in named[i] if not _within(each, quoted[i])]
         gap = text[spans[i - 1][1] : start] if i else ""
-        follows = last == i - 1 and bool(found) and not (outside or noted or missing)
-        follows = follows and _goes_on(text, spans[i - 1], (start, end), gap, bool(quoted[i]))
+        bare = not (outside or noted or missing) and bool(found)
+        follows = (
+            last is not None and last == i - 1 and _goes_on(text, spans[i - 1], (start, end), gap, bool(quoted[i]))
+        )
+        resumes = holder is not None and _BLANK.search(gap) is not None and says_further(text[start:end])
+        follows = bare and (follows or resumes)
         if follows or not (named[i] or noted or missing):
             if follows:
-                before = found[-1].sources
-                if quoted[i] and found[-1].text.rstrip("*_ ").endswith((":", ":-", "—", "–")):
+                before = found[-1].sources if last == i - 1 or holder is None else holder.sources
+                if last == i - 1 and quoted[i] and found[-1].text.rstrip("*_ ").endswith((":", ":-", "—", "–")):
                     found[-1] = replace(found[-1], statement="")  # it merely leads to the quotation
                 found.append(_cited(text, start, end, named[i], before, quoted[i], inherited=True))
-                last = i
+                last, holder = i, found[-1]
             else:
-                silent += not _is_heading(text[start:end])
+                if not _is_heading(text[start:end]) and _WORD.search(text, start, end):
+                    silent.append((start, end))
                 last = None if _BLANK.search(gap) else last
             continue
         whole, quotes = start, quoted[i]
@@ -118,15 +136,17 @@ def split_claims(
             apart = (
                 _is_heading(text[before_start:before_end]) or text[before_end - 1] == ":" or _ITEM.match(text, start)
             )
-            if not apart and not _BLANK.search(text, before_end, start) and not numbers[i - 1]:
+            # A quotation in a paragraph of its own, and under it in brackets where it stands.
+            under = bool(quoted[i - 1]) and text[start] in "([—–-"
+            if not apart and not numbers[i - 1] and (under or not _BLANK.search(text, before_end, start)):
                 whole, quotes = before_start, [*quoted[i - 1], *quoted[i]]
                 if found and found[-1].start == before_start:
                     found.pop()
-                else:
-                    silent -= 1
+                elif silent and silent[-1] == (before_start, before_end):
+                    silent.pop()
         made = _cited(text, whole, end, tuple(named[i]), tuple(noted), quotes, inherited=whole < start)
         found.append(replace(made, missing=tuple(missing)))
-        last = i
+        last, holder = i, found[-1]
     return found, silent
 
 
@@ -147,6 +167,7 @@ def _cited(
     said = text[start:end]
     spans = [(each.start - start, each.end - start) for each in own]
     quoted = [(a - start, b - start) for a, b in quotes]
+    holds = inherited or bool(others) or asserts(said, spans, quoted)
     return Cited(
         start,
         end,
@@ -155,12 +176,14 @@ def _cited(
         tuple(others),
         tuple(quotes),
         "" if _is_heading(said) else statement_of(said, spans, quoted),
-        inherited or bool(others) or asserts(said, spans, quoted),
+        holds,
+        "fact" if holds else remark(said, spans, quoted),
     )
 
 
 def _goes_on(text: str, before: tuple[int, int], here: tuple[int, int], gap: str, quotes: bool) -> bool:
-    if not _BLANK.search(gap) and goes_on(text[here[0] : here[1]]):
+    said = text[here[0] : here[1]]
+    if takes_up(said) if _BLANK.search(gap) else goes_on(said):
         return True
     # Words that somebody else said, a witness or a party, are not the authority's.
     led_to = _LEADS_ON.search(text[max(before[0], before[1] - 60) : before[1]]) is not None

@@ -22,6 +22,8 @@ LIKE_NAME = 0.5
 _ASKED = 6
 #: So many cases are compared, unless the rarest word alone has more.
 _ENOUGH = 150
+#: So many names that were asked for are kept with what came of it.
+_ASKED_BEFORE = 1024
 
 Words = tuple[tuple[str, ...], tuple[str, ...]]  #: of both parties; the second empty where there is one
 
@@ -87,6 +89,7 @@ class KnownCases:
     def __init__(self, cases: Sequence[Case], ties: Sequence[Tie]) -> None:
         self.cases = tuple(cases)
         self.ties = tuple(ties)
+        self._near: dict[tuple[Words, float], list[tuple[float, Case]]] = {}
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -103,6 +106,14 @@ class KnownCases:
 
     def like(self, words: Words, least: float = SAME_NAME) -> list[tuple[float, Case]]:
         """The cases whose name is like `words`, with their scores, the best first."""
+        asked = words, least
+        if asked not in self._near:
+            if len(self._near) >= _ASKED_BEFORE:
+                self._near.clear()
+            self._near[asked] = self._like(words, least)
+        return list(self._near[asked])
+
+    def _like(self, words: Words, least: float) -> list[tuple[float, Case]]:
         near: set[int] = set()
         for key in sorted(_keys(words) & self._postings.keys(), key=lambda key: len(self._postings[key]))[:_ASKED]:
             if near and len(near) + len(self._postings[key]) > _ENOUGH:

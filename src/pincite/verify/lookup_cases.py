@@ -57,9 +57,19 @@ def look_up_case(authority: Authority, registry: Registry) -> Finding:
         return wrong
     others = tuple(other.place for other in alike[1:])
     notes = [_how_known(authority, registry, case)]
-    if best < 0.9 and not authority.short:
-        notes.insert(0, f"there it is called {_v(case.parties)}")
+    if (best < 0.9 or _named_otherwise(named, case.words)) and not authority.short:
+        notes.insert(0, f"named there as {_v(case.parties)}")
     return Finding(authority, "found", "; ".join(filter(None, notes)), case.name, case.place, others)
+
+
+def _named_otherwise(named: Words, known: Words) -> bool:
+    """Whether a party is spelled in another way than there, or the parties stand the other way round."""
+    if not named[1] or not known[1]:
+        return False
+    turned = set(named[0]) & set(known[1]) and not set(named[0]) & set(known[0])
+    there = {word for party in known for word in party}
+    own = {word for party in named for word in party if len(word) > 3}
+    return bool(turned) or any(word not in there for word in own)
 
 
 def _reported(authority: Authority, registry: Registry, case: Case) -> bool:

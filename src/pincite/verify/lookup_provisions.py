@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -16,6 +17,8 @@ __all__ = ["look_up_provision"]
 #: The share of a sentence's words in a provision of another act from which on that one is told, where the act that was
 #: named has none of that number. Nothing is lost by it: either way it is wrong.
 _FITS = 0.4
+#: An act is there as a whole where it has so many provisions, and nearly all numbers from the first to the last.
+_MANY, _WHOLE = 20, 0.95
 
 
 def look_up_provision(authority: Authority, registry: Registry, as_of: str | None, sentence: str) -> Finding:
@@ -109,7 +112,13 @@ def _no_such_provision(authority: Authority, registry: Registry, act: Act, as_of
         _, other = max(good, key=lambda each: each[0])
         its = registry.acts[other.act]
         return Finding(authority, "wrong-act", f"{note}; {_title(its, other)} fits", _title(its, other), other.place)
-    return Finding(authority, "not-found", note)
+    return Finding(authority, "no-such-provision" if _is_whole(act, authority.unit) else "not-found", note)
+
+
+def _is_whole(act: Act, unit: str) -> bool:
+    """Whether the corpus has all of an act, as far as its numbers tell: what it has not is not in the act."""
+    numbers = {int(digits.group()) for of, each in act.provisions if of == unit and (digits := re.match(r"\d+", each))}
+    return len(numbers) >= _MANY and 1 in numbers and len(numbers) >= _WHOLE * max(numbers)
 
 
 def _elsewhere(authority: Authority, registry: Registry, act: Act | None, as_of: str | None) -> list[Provision]:
@@ -172,9 +181,8 @@ def _of_no_act(authority: Authority, registry: Registry, as_of: str | None, sent
     if len(found) == 1:
         act = registry.acts[first.act]
         finding = _in_force(authority, registry, act, act.provisions[first.unit, first.number], as_of)
-        return replace(
-            finding, note="; ".join(each for each in ("no act is named; taken for this", finding.note) if each)
-        )
+        taken = f"no act is named; taken for that of the {act.name}"
+        return replace(finding, note="; ".join(each for each in (taken, finding.note) if each))
     names = [registry.acts[each.act].name for each in found]
     return Finding(
         authority,
@@ -196,7 +204,7 @@ def _below(finding: Finding, registry: Registry) -> Finding:
     missing = next((mark for mark in below if _lacks(text, mark)), None)
     if missing is None:
         return finding
-    return replace(finding, status="not-found", note=f"{finding.name} is there; it has no ({missing})")
+    return replace(finding, status="no-such-provision", note=f"{finding.name} is there; it has no ({missing})")
 
 
 def _lacks(text: str, mark: str) -> bool:

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 from pincite.verify.records import Brief, Mark, MarkStatus
 
-__all__ = ["SAID", "WRONG", "counts", "marks", "wrong"]
+__all__ = ["SAID", "WRONG", "counts", "marks", "said", "wrong"]
 
 #: What a status is called, for people.
 SAID: dict[MarkStatus, str] = {
     "ok": "ok",
     "not-found": "not found in this corpus",
+    "no-such-provision": "no such provision",
     "wrong-name": "wrong name",
     "wrong-year": "wrong year",
     "wrong-act": "wrong act or provision",
@@ -28,6 +29,7 @@ SAID: dict[MarkStatus, str] = {
 #: What somebody has to look at. What the corpus does not have is apart: it may be right.
 WRONG: frozenset[MarkStatus] = frozenset(
     {
+        "no-such-provision",
         "wrong-name",
         "wrong-year",
         "wrong-act",
@@ -48,6 +50,19 @@ def marks(brief: Brief) -> list[Mark]:
     order = {"claim": 0, "quotation": 1, "authority": 2}
     found = [mark for claim in brief.claims for mark in claim.marks]
     return sorted(found, key=lambda mark: (mark.start, -mark.end, order[mark.what]))
+
+
+#: What is said of what is right, each for what was looked at.
+_RIGHT = {"authority": "is there", "quotation": "stands there", "claim": "says so"}
+
+
+def said(mark: Mark) -> str:
+    """What is said of a place, for people. Of an authority that is right no more than that it is there.
+
+    >>> said(Mark(0, 1, "authority", "ok")), said(Mark(0, 1, "claim", "unchecked"))
+    ('is there', 'not checked')
+    """
+    return _RIGHT[mark.what] if mark.status == "ok" else SAID[mark.status]
 
 
 def wrong(found: Iterable[Mark], *, missing: bool = True) -> list[Mark]:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from html import escape
 from itertools import pairwise
 
-from pincite.verify.marks import SAID, counts, marks
+from pincite.verify.marks import SAID, counts, marks, said
 from pincite.verify.records import Brief, Mark, Place
-from pincite.verify.reports import kind, reference, shortened, sign
+from pincite.verify.reports import kind, named, reference, shortened, sign, undated
 
 __all__ = ["to_html"]
 
@@ -33,6 +33,10 @@ blockquote { margin: .3rem 0 .3rem 1rem; color: #444; font-family: Georgia, seri
 """
 _UNSAFE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
+#: A line of a table in Markdown, the line under its head, and what parts its cells.
+_ROW = re.compile(r"\s*\|.*\|\s*")
+_RULE = re.compile(r"[\s|:-]*-[\s|:-]*")
+_BAR = re.compile(r"(?<!\\)\|")
 _LONGEST_QUOTE, _LONGEST_SAID = 600, 160
 
 
@@ -61,6 +65,7 @@ def to_html(brief: Brief) -> str:
             *_body(brief.text, found, numbered),
             "</div>",
             *_list(found, brief.text),
+            *_silent(brief),
             "</body></html>",
             "",
         ]
@@ -77,6 +82,8 @@ def _summary(brief: Brief, found: Sequence[Mark]) -> list[str]:
     out = []
     if brief.as_of:
         out.append(f"<p>Law in force on {_text(brief.as_of)}.</p>")
+    if asked := undated(brief):
+        out.append(f"<p>Note: {_text(asked)}.</p>")
     if not found:
         out.append("<p>The text names no authority.</p>")
     else:
@@ -90,7 +97,7 @@ def _summary(brief: Brief, found: Sequence[Mark]) -> list[str]:
             "<p>“Not found in this corpus” does not mean that there is no such authority, nor “the passage found does "
             "not say so” that the claim is false.</p>"
         )
-    out.append(f"<p>Sentences that name no authority: {brief.silent}.</p>")
+    out.append(f"<p>Sentences that name no authority: {len(brief.silent)}.</p>")
     if brief.settings.get("corpus"):
         out.append(f'<p class="where">Checked against {_text(brief.settings["corpus"])}.</p>')
     out += [f"<p>Note: {_text(warning)}</p>" for warning in brief.warnings]
@@ -110,10 +117,37 @@ def _body(text: str, shown: Sequence[Mark], numbered: dict[int, int]) -> list[st
             at += 1
         # What began in an earlier paragraph and reaches into this one.
         spilling = [mark for mark in shown[max(0, at - 200) : at] if mark.start < position < mark.end]
-        if text[position:end].strip():
-            out.append(f"<p>{_marked(text, position, end, [*spilling, *here], numbered)}</p>")
+        shown_here = [*spilling, *here]
+        if rows := _rows(text, position, end):
+            parts = [_row(text, row, shown_here, numbered) for row in rows]
+            out.append("<table>" + "".join(parts) + "</table>")
+        elif text[position:end].strip():
+            out.append(f"<p>{_marked(text, position, end, shown_here, numbered)}</p>")
         position = following
     return out
+
+
+def _rows(text: str, start: int, end: int) -> list[list[tuple[int, int]]]:
+    """The cells of a table, row by row, where a paragraph is one as Markdown has it; empty where it is none."""
+    rows = []
+    for line in re.finditer(r"[^\n]+", text[start:end]):
+        if not line.group().strip():
+            continue
+        if not _ROW.fullmatch(line.group()):
+            return []
+        if _RULE.fullmatch(line.group()):
+            continue
+        edges = [start + line.start() + bar.start() for bar in _BAR.finditer(line.group())]
+        rows.append([(left + 1, right) for left, right in pairwise(edges)])
+    return rows
+
+
+def _row(text: str, cells: Sequence[tuple[int, int]], shown: Sequence[Mark], numbered: dict[int, int]) -> str:
+    made = []
+    for left, right in cells:
+        within = [mark for mark in shown if mark.start < right and mark.end > left]
+        made.append(f"<td>{_marked(text, left, right, within, numbered)}</td>")
+    return f"<tr>{''.join(made)}</tr>"
 
 
 def _marked(text: str, start: int, end: int, here: Sequence[Mark], numbered: dict[int, int]) -> str:
@@ -127,7 +161,7 @@ def _marked(text: str, start: int, end: int, here: Sequence[Mark], numbered: dic
         while keep < len(opened) and keep < len(active) and opened[keep] is active[keep]:
             keep += 1
         parts += [_close(mark, numbered, ended=mark.end <= left) for mark in reversed(opened[keep:])]
-        parts += [f'<mark class="{kind(mark.status)}" title="{_text(SAID[mark.status])}">' for mark in active[keep:]]
+        parts += [f'<mark class="{kind(mark.status)}" title="{_text(said(mark))}">' for mark in active[keep:]]
         opened = active
         parts.append(_text(text[left:right]))
     parts += [_close(mark, numbered, ended=not text[end : mark.end].strip()) for mark in reversed(opened)]
@@ -144,14 +178,24 @@ def _list(shown: Sequence[Mark], text: str) -> list[str]:
         return []
     out = ["<h2>Places</h2><ol>"]
     for number, mark in enumerate(shown, start=1):
-        said = _text(shortened(text[mark.start : mark.end], _LONGEST_SAID))
+        show = named if mark.what == "authority" else shortened
+        words = _text(show(text[mark.start : mark.end], _LONGEST_SAID))
         note = f": {_text(mark.note)}" if mark.note else ""
-        key = f'<span class="key {kind(mark.status)}">{sign(mark.status)} {_text(SAID[mark.status])}</span>'
-        out.append(f'<li id="m{number}">{key} <b>{said}</b>{note}{_where(mark.place)}')
+        key = f'<span class="key {kind(mark.status)}">{sign(mark.status)} {_text(said(mark))}</span>'
+        out.append(f'<li id="m{number}">{key} <b>{words}</b>{note}{_where(mark.place)}')
         if mark.quote.strip():
             out.append(f"<blockquote>{_text(shortened(mark.quote, _LONGEST_QUOTE))}</blockquote>")
         out.append("</li>")
     return [*out, "</ol>"]
+
+
+def _silent(brief: Brief) -> list[str]:
+    """The sentences in which nothing was looked up."""
+    if not brief.silent:
+        return []
+    plain = [_BAR.sub(" ", brief.text[start:end]) for start, end in brief.silent]
+    said = [_text(shortened(each, _LONGEST_QUOTE)) for each in plain]
+    return ["<h2>Sentences that name no authority</h2><ul>", *(f"<li>{each}</li>" for each in said), "</ul>"]
 
 
 def _where(place: Place | None) -> str:

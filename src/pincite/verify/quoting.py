@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pincite.quotes import NormalText, locate
@@ -26,6 +28,8 @@ _STATUSES: dict[QuoteVerdict, MarkStatus] = {
 _CANDIDATES = 5
 #: Texts made alike that are kept at hand.
 _KEPT = 64
+#: Words left out or changed are marked so.
+_MARKED = re.compile(r"[\[\]()…*]|\.\s?\.")
 
 
 class Quoting:
@@ -36,6 +40,7 @@ class Quoting:
         self._reader = reader
         self._at = at
         self._normal: dict[tuple[str, int, int, int], NormalText] = {}
+        self._held: dict[tuple[str, tuple[Place, ...], bool], tuple[Quotation | None, Mark]] = {}
 
     def hold(
         self, words: str, start: int, places: Sequence[Place], *, credited: bool = True
@@ -46,7 +51,18 @@ class Quoting:
         the documents of the corpus that share most words with them. `credited`: whether the text says that they are the
         authority's; where it does not, words that are nowhere are not held against it.
         """
+        key = words, tuple(places), credited
+        if key not in self._held:
+            self._held[key] = self._hold(words, places, credited)
+        quotation, mark = self._held[key]
         end = start + len(words)
+        if quotation is not None:
+            quotation = replace(quotation, answer_start=start, answer_end=end)
+        return quotation, replace(mark, start=start, end=end)
+
+    def _hold(self, words: str, places: Sequence[Place], credited: bool) -> tuple[Quotation | None, Mark]:
+        """The same of words that stand at the beginning."""
+        start, end = 0, len(words)
 
         def marked(status: MarkStatus, note: str = "", place: Place | None = None) -> Mark:
             return Mark(start, end, "quotation", status, note, place, self._reader.quote(place) if place else "")
@@ -97,7 +113,11 @@ class Quoting:
                     passage.uri,
                 )
             )
+        # What comes near is dear to find, and not asked for: where the words within are not, the whole is not.
+        within = None if _MARKED.search(words) else NormalText(" ".join(words.split()[1:-1]))
         for place in dict.fromkeys(candidates):
+            if within is not None and within.normal and not any(True for _ in self._text(place).find_normal(within)):
+                continue
             found = locate(words, [self._text(place)])
             if found.verdict == "verbatim":
                 return self._reader.part(place, found.start, found.end)

@@ -44,11 +44,12 @@ class Place:
 
 
 AuthorityStatus: TypeAlias = Literal[
-    "found", "not-found", "wrong-name", "wrong-year", "wrong-act", "not-in-force", "ambiguous"
+    "found", "not-found", "no-such-provision", "wrong-name", "wrong-year", "wrong-act", "not-in-force", "ambiguous"
 ]
 """What the corpus says of an authority.
 
-found: it is there as named. not-found: it is not in this corpus, which does not make it false. wrong-name: the report
+found: it is there as named. not-found: it is not in this corpus, which does not make it false. no-such-provision: the
+corpus has the whole act, or the whole section, and in it there is no such provision. wrong-name: the report
 is there, of a case with other parties. wrong-year: a case of that name is there, of another year or under another
 report. wrong-act: the act has no such provision or its provision is about something else, and another act's fits.
 not-in-force: it is there, and not in force on the day that was asked. ambiguous: several fit, or the text
@@ -71,6 +72,7 @@ class Finding:
 MarkStatus: TypeAlias = Literal[
     "ok",
     "not-found",
+    "no-such-provision",
     "wrong-name",
     "wrong-year",
     "wrong-act",
@@ -128,7 +130,7 @@ class Brief:
     name: str
     text: str
     claims: tuple[Claim, ...]
-    silent: int = 0  #: sentences that name no authority and go on about none
+    silent: tuple[tuple[int, int], ...] = ()  #: spans of the sentences that name no authority and go on about none
     as_of: str = ""  #: the day of the law that was asked for, ISO 8601; empty: as recorded last
     warnings: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)  #: what it was checked with

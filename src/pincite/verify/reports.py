@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pincite.verify.marks import SAID, WRONG, counts, marks
+import re
+
+from pincite.verify.marks import WRONG, counts, marks, said
 from pincite.verify.records import Brief, Mark, MarkStatus, Place
 
-__all__ = ["brief_data", "kind", "reference", "shortened", "sign"]
+__all__ = ["brief_data", "kind", "named", "reference", "shortened", "sign", "undated"]
 
 _SIGNS = {"ok": "✓", "wrong": "✗", "missing": "?", "open": "–"}
 
@@ -33,6 +35,26 @@ def shortened(text: str, limit: int) -> str:
     return plain if len(plain) <= limit else plain[: limit - 1].rstrip() + "…"
 
 
+def named(text: str, limit: int) -> str:
+    """An authority as the text has it, `shortened`, without the asterisks of emphasis.
+
+    >>> named("Ram Lal* v. *State of Punjab* (1983)", 80)
+    'Ram Lal v. State of Punjab (1983)'
+    """
+    return shortened(re.sub(r"(?<=\w)\*{1,3}|\*{1,3}(?=\w)", "", text), limit)
+
+
+def undated(brief: Brief) -> str:
+    """A remark where no day was asked for and law is found that has ended; empty elsewhere."""
+    ended = sum(
+        "in force until " in finding.note for claim in brief.claims for finding in claim.findings if not brief.as_of
+    )
+    if not ended:
+        return ""
+    many = "1 provision found has" if ended == 1 else f"{ended} provisions found have"
+    return f"law as recorded, no day was asked for (--as-of): {many} an end"
+
+
 def brief_data(brief: Brief, *, missing: bool = True) -> dict[str, object]:
     """What was found, as JSON data; `missing`: what is not in the corpus counts as a fault.
 
@@ -42,9 +64,13 @@ def brief_data(brief: Brief, *, missing: bool = True) -> dict[str, object]:
     return {
         "name": brief.name,
         "as_of": brief.as_of or None,
+        "remark": undated(brief),
         "checked_with": dict(brief.settings),
         "warnings": list(brief.warnings),
-        "sentences_without_authority": brief.silent,
+        "sentences_without_authority": len(brief.silent),
+        "without_authority": [
+            {"start": start, "end": end, "text": brief.text[start:end]} for start, end in brief.silent
+        ],
         "summary": counts(found),
         "ok": not any(mark.status in WRONG or (missing and mark.status == "not-found") for mark in found),
         "claims": [
@@ -72,7 +98,7 @@ def _mark(mark: Mark, text: str) -> dict[str, object]:
     return {
         "what": mark.what,
         "status": mark.status,
-        "said": SAID[mark.status],
+        "said": said(mark),
         "start": mark.start,
         "end": mark.end,
         "text": text[mark.start : mark.end],

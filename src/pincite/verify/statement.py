@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from pincite.words import content_words, has_content
 
-__all__ = ["asserts", "goes_on", "only_cites", "statement_of"]
+__all__ = ["asserts", "goes_on", "only_cites", "remark", "says_further", "statement_of", "takes_up"]
+
+Remark: TypeAlias = Literal["loose", "topic", "fact", "other"]
 
 _SAID = (
-    "held|observed|ruled|opined|noted|noticed|reiterated|affirmed|reaffirmed|declared|decided|concluded|stated|said|"
+    "held|observed|ruled|opined|noted|noticed|reiterated|affirmed|reaffirmed|declared|concluded|stated|said|"
+    r"decided(?=\s+that\b)|"
     "explained|clarified|cautioned|emphasi[sz]ed|stressed|remarked|pointed out|laid down|recogni[sz]ed|found|"
     "reminded|expressed the view|took the view|taken the view|summari[sz]ed|settled|established|laid"
 )
@@ -50,8 +54,11 @@ _SETTLED = re.compile(
 )
 #: The verb that stands right behind the authority it is said of: "… provides that", "… holds".
 _VERB_FIRST = re.compile(
-    rf"\A[\s,;:()\[\]]*(?:(?:which|that|it)\s+)?(?:(?:clearly|expressly|further|also|specifically|itself|thus|inter "
-    rf"alia)\s+)*(?:{_SAYS}|{_SAID})\b{_THAT}",
+    rf"\A[\s,;:()\[\]*_]*(?:(?:which|that|it)\s+)?(?:(?:clearly|expressly|further|also|specifically|itself|thus|inter "
+    rf"alia)\s+)*(?:(?:{_SAYS}|{_SAID})\b{_THAT}|(?:holding|observing|ruling|stating|laying\s+down|reiterating|"
+    rf"affirming|declaring|concluding)\b\s*(?:inter\s+alia\s*,?\s*)?that\b\s*"
+    rf"|(?:is|was|are|stands?)\s+(?:(?:an?|the|clear|good|binding|also)\s+)*(?:authority|authorities)?\s*(?:for|on|to)\s+"
+    rf"(?:the|this)\s+(?:\w+\s+)?(?:proposition|principle|point|effect|view)\s*,?\s+that\b\s*)",
     re.IGNORECASE,
 )
 #: Verbs that carry meaning of their own stay in the statement: "punishes murder".
@@ -96,8 +103,67 @@ _RELIANCE = re.compile(
 )
 _PARENTHESIS = re.compile(r"[(\[]\s*(?:" + _SIGNALS + r"|[\s,;.:/&\d-])*[)\]]", re.IGNORECASE)
 _OPENING = re.compile(
-    r"\A\W*(?:under|by virtue of|in terms of|as per|according to|by|in view of|pursuant to)\b", re.IGNORECASE
+    r"\A\W*(?:under|by\s+virtue\s+of|in\s+terms\s+of|as\s+per|per|according\s+to|by|in\s+view\s+of|pursuant\s+to|"
+    r"in\s+the\s+words\s+of|on\s+the\s+authority\s+of|going\s+by)\b"
+    r"(?:\s+(?:the|said|provisions?|decision|judge?ment|ruling|case|dictum|ratio|law|of|in|laid|down|reported|honou?rable|"
+    r"hon['’]ble|supreme|apex|court|mandate|by))*\W*\Z",
+    re.IGNORECASE,
 )
+#: The number of a paragraph or of a point: "4. ", "1) ", "(a) ", "1.1 ", "# 4. ".
+_NUMBERED = re.compile(
+    r"\A\s*(?:(?:[-*•>]+|#{1,6})\s+)*(?:(?:\(?\d{1,3}(?:\.\d{1,3})*[.)]|\d{1,3}(?:\.\d{1,3})+|\([a-z]{1,4}\)|[a-zA-Z][.)]|"
+    r"\(?[ivx]{1,5}[.)])\s+)?(?=\S)"
+)
+#: How an argument begins; what follows is what is said of the law.
+_SUBMITTED = re.compile(
+    r"\A\W*(?:(?:further|moreover|therefore|thus|hence|accordingly|similarly|again|also)\s*,?\s+)?"
+    r"(?:it\s+(?:is|was|may\s+be|must\s+be)\s+(?:(?:most|very|further|also|humbly|respectfully|again|therefore|and)\s*,?\s+)*"
+    r"(?:submitted|urged|contended|pointed\s+out|pertinent\s+to\s+(?:note|mention)|noted|stated)"
+    r"|(?:the|learned)\s+(?:\w+\s+){0,5}?(?:(?:most|humbly|respectfully)\s+)*(?:submits?|contends?|urges?))"
+    r"\s*,?\s+that\b[\s,]*",
+    re.IGNORECASE,
+)
+#: What befalls a case as a whole, and not what it holds: "was followed in".
+_PROCEDURAL = re.compile(
+    r"\b(?:is|was|were|are|been|being)\s+(?:(?:also|recently|later|subsequently|since|thereafter|rightly|further|expressly|"
+    r"impliedly)\s+)*(?:decided|delivered|reported|followed|distinguished|overruled|relied\s+(?:up)?on|cited|approved|"
+    r"pronounced|rendered|referred\s+to|applied|doubted|explained|considered|affirmed|reiterated|argued|heard)\b"
+    r"(?!\s*(?:,\s*)?that\b)",
+    re.IGNORECASE,
+)
+_TOPICS = (
+    r"(?:tests?|principles?|scope|law|ratio|guidelines?|questions?|issues?|ambit|meaning|parameters|doctrine|concept|"
+    r"conditions|requirements|ingredients|factors|considerations|approach|standards?|nature|extent|powers?)"
+)
+_TREATED = (
+    r"(?:laid\s+down|considered|discussed|explained|formulated|set\s+out|summari[sz]ed|examined|dealt\s+with|enunciated|"
+    r"analy[sz]ed|elucidated|reiterated|stated|settled|propounded|expounded|restated|culled\s+out)"
+)
+#: What a judgment is about, without what it says of that: "the test of a prima facie case was laid down".
+_TOPIC = re.compile(
+    rf"\b{_TREATED}\s+(?:at\s+length\s+|in\s+detail\s+)?(?:the|a|an|this|that|certain|some)\s+(?:\w+\s+){{0,3}}?{_TOPICS}\b"
+    rf"|\b{_TOPICS}\b[^.;:]{{0,120}}?\b(?:was|were|is|are|has\s+been|have\s+been|came\s+to\s+be)\s+(?:\w+ly\s+)?{_TREATED}\b",
+    re.IGNORECASE,
+)
+_SAYS_WHAT = re.compile(r"\bthat\b|:|[“\"«„]|\bas\s+(?:follows|under)\b|\bnamely\b", re.IGNORECASE)
+#: A mention of a punishment, and of the penalty in a way that says something of the section that is named with it.
+_PENALTY = re.compile(
+    r"\bpunishable\s+(?:with|by)\b|\bpunished\s+(?:with|by)\b"
+    r"|\b(?:punishment|sentence|penalty|term|fine|imprisonment)\b[^.;]{0,120}?\b(?:is|are|shall\s+be|may\s+be|extends?|cannot|"
+    r"must\s+be)\b",
+    re.IGNORECASE,
+)
+#: What a court did in a case.
+_OUTCOME = re.compile(
+    rf"\b{_COURT}\s+(?:(?:has|had|also|further|rightly|thus|therefore)\s+)*(?:refused|granted|allowed|dismissed|quashed|"
+    r"set\s+aside|upheld|acquitted|convicted|rejected|declined|directed|struck\s+down|reversed|reduced|enhanced|restored|"
+    r"remanded|awarded|imposed|permitted|ordered|confirmed|cancelled|commuted|released|interfered)\b",
+    re.IGNORECASE,
+)
+#: Between an authority and a quotation that it is credited with: nothing but marks, or words that point at it.
+_TO_QUOTE = re.compile(r"[\s\d,;:.()\[\]*_–—\-“”\"'‘’«»„]*(?:(?:see|vide|per|at|paras?|p)\b[\s\d,.:()\[\]*_]*)*")
+#: Words from which on a quotation beside an authority is taken for the authority's.
+_CREDITED = 4
 _REPORTS = re.compile(rf"\b(?:{_SAID}|{_SAYS})\b", re.IGNORECASE)
 _PASSIVE = re.compile(rf"\bas\s+(?:was\s+|has\s+been\s+)?(?:{_SAID})\b", re.IGNORECASE)
 #: What befell the parties, and what they argue: facts of the matter.
@@ -108,13 +174,25 @@ _FACTS = re.compile(
     r"contend(?:s|ed)?|relie[sd]|rely|filed|moved|prefer(?:s|red)|urge[sd]?|placed|seeks?|prays?|faces?)\b",
     re.IGNORECASE,
 )
+#: What is done to somebody under a provision.
+_MATTER = re.compile(
+    r"\b(?:convicted|charged|charge|sentenced|acquitted|arrested|tried|registered|prosecuted|committed|indicted|booked|"
+    r"lodged|framed|invoked|filed|relied|reliance|offences?\s+(?:punishable\s+)?(?:under|u/s)|fir|proceedings|"
+    r"applications?|petitions?|appeals?|notice|complaint|investigat\w+)\b",
+    re.IGNORECASE,
+)
 _GOES_ON = re.compile(
     rf"\A\W*(?:{_COURT}|it|they|(?:the|this|that|the said)\s+(?:section|provision|article|rule|proviso|sub-?section|"
     rf"clause))\b{_ADVERBS}(?:{_SAID}|{_SAYS})\b",
     re.IGNORECASE,
 )
+#: "It was held in Pratibha V. …" is of another case, seen or not.
+_OF_ANOTHER = re.compile(
+    rf"\A\W*(?:{_COURT}|it|they)\b{_ADVERBS}(?i:{_SAID})\s+(?i:in|by)\s+[*_“\"]*(?-i:[A-Z])\S*", re.IGNORECASE
+)
+_FURTHER = re.compile(r"\A[^.;:]{0,60}?\b(?:further|also|again|additionally)\b", re.IGNORECASE)
+_LOWER_COURT = re.compile(r"\A[^.;:]{0,40}?\b(?:high|trial|sessions|magistrate|tribunal|judges?)\b", re.IGNORECASE)
 _MARK = re.compile(r"\[\^?\d{1,3}\]")
-_ITEM = re.compile(r"\A\s*(?:[-*•>]+|\(?\d{1,3}[.)]|\([a-z]{1,3}\)|#{1,6})\s+(?=\S)")
 _FRAMING = 5  #: words around a long quotation that merely lead to it: "the material part … is in these terms"
 _LONG_QUOTE = 6  #: words from which on a quotation stands for itself
 
@@ -125,7 +203,27 @@ def goes_on(sentence: str) -> bool:
     >>> goes_on("It further observed that bail is the rule."), goes_on("The appeal should be allowed.")
     (True, False)
     """
-    return _GOES_ON.match(sentence) is not None
+    bare = _bare(sentence)
+    return _GOES_ON.match(bare) is not None and _OF_ANOTHER.match(bare) is None
+
+
+def takes_up(sentence: str) -> bool:
+    """Whether one that `goes_on` may do so at the beginning of a paragraph: not of a lower court.
+
+    >>> takes_up("3. It was further held that bail is due."), takes_up("The High Court held that bail is due.")
+    (True, False)
+    """
+    return goes_on(sentence) and not _LOWER_COURT.match(_bare(sentence))
+
+
+def says_further(sentence: str) -> bool:
+    """Whether one that `takes_up` an authority does so in words that point back to it: "It was further held"."""
+    return takes_up(sentence) and _FURTHER.match(_bare(sentence)) is not None
+
+
+def _bare(sentence: str) -> str:
+    """Without the number of its paragraph and the words that begin an argument."""
+    return _SUBMITTED.sub("", _NUMBERED.sub("", sentence))
 
 
 def only_cites(rest: str) -> bool:
@@ -142,7 +240,11 @@ def asserts(text: str, named: Sequence[tuple[int, int]], quoted: Sequence[tuple[
 
     `named` are the spans of the authorities in `text`, in order, `quoted` those of quotations.
     """
-    bare = _without(text, [*named, *quoted], " § ")
+    bare = _bare(_without(text, [*named, *quoted], " § "))
+    if any(_beside(text, name, quote) for name in named for quote in quoted):
+        return True
+    if not _SAYS_WHAT.search(bare) and (_PROCEDURAL.search(bare) or _TOPIC.search(bare)):
+        return False
     if _PASSIVE.search(bare):
         return True
     told = _LEADS.search(bare) or _SETTLED.search(bare)
@@ -157,12 +259,37 @@ def asserts(text: str, named: Sequence[tuple[int, int]], quoted: Sequence[tuple[
         return False
     if _REPORTS.search(bare):
         return True
-    if named and _OPENING.match(text) and len(text[: named[0][0]].split()) <= 4:
+    if named and _OPENING.match(_bare(text[: named[0][0]])):
         return True
     # "Murder is punished with death (s. 302 IPC)."
     last = text[named[-1][0] - 1 : named[-1][0]] if named and named[-1][0] else ""
     closes = bool(named) and not re.search(r"\w", _MARK.sub("", text[named[-1][1] :]))
     return closes and (last in "([" or re.search(r"\b(?:see|vide|cf)\W*\Z", text[: named[-1][0]], re.I) is not None)
+
+
+def remark(text: str, named: Sequence[tuple[int, int]], quoted: Sequence[tuple[int, int]] = ()) -> Remark:
+    """What a sentence that does not `asserts` says beside naming its authorities.
+
+    ``loose``: something of the law or of what a court did, in a way that is compared without much being made of it.
+    ``topic``: what an authority is about or what became of it. ``fact``: what happened in the matter, or nothing.
+    ``other``: something that is not known for any of these.
+    """
+    bare = _bare(_without(text, [*named, *quoted], " § "))
+    if not _SAYS_WHAT.search(bare) and (_PROCEDURAL.search(bare) or _TOPIC.search(bare)):
+        return "topic"
+    if _FACTS.search(bare) or _MATTER.search(bare):
+        return "fact"
+    if _PENALTY.search(bare) or _OUTCOME.search(bare):
+        return "loose"
+    return "other"
+
+
+def _beside(text: str, name: tuple[int, int], quote: tuple[int, int]) -> bool:
+    """Whether a quotation stands right behind an authority, or right before it."""
+    if len(text[quote[0] : quote[1]].split()) < _CREDITED:
+        return False
+    between = text[name[1] : quote[0]] if name[1] <= quote[0] else text[quote[1] : name[0]]
+    return (name[1] <= quote[0] or quote[1] <= name[0]) and _TO_QUOTE.fullmatch(between) is not None
 
 
 def statement_of(text: str, named: Sequence[tuple[int, int]], quoted: Sequence[tuple[int, int]] = ()) -> str:
@@ -202,7 +329,8 @@ def statement_of(text: str, named: Sequence[tuple[int, int]], quoted: Sequence[t
     for _ in range(3):
         rest = _PARENTHESIS.sub(" ", rest)
     rest = _RELIANCE.sub(" ", _LEADS.sub(" ", _SETTLED.sub(" ", rest)))
-    rest = _ITEM.sub("", rest)
+    rest = _NUMBERED.sub("", rest)
+    rest = _SUBMITTED.sub("", rest)
     rest = re.sub(r"[(\[]\s*(?=[.,;]|\Z)|\(\s*\)|\[\s*\]", " ", rest)
     rest = re.sub(r"[\"“”«»„]\s*[\"“”«»„]", " ", rest)
     rest = re.sub(r"\A[\s,;:.()\]\-–—]*(?:(?:that|and|also|the\s+effect\s+that)\b[\s,:]*)*", "", rest)

@@ -15,7 +15,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from pincite.errors import LoadError
-from pincite.verify.marks import SAID, counts, marks
+from pincite.verify.marks import SAID, counts, marks, said
 from pincite.verify.records import Brief, Mark
 from pincite.verify.reports import reference, shortened, sign
 
@@ -241,7 +241,7 @@ def _opening(brief: Brief, found: Sequence[Mark], left: Sequence[Mark]) -> str:
             lines.append(f"{what}: {listed}")
     if not found:
         lines.append("The text names no authority.")
-    lines.append(f"Sentences that name no authority: {brief.silent}")
+    lines.append(f"Sentences that name no authority: {len(brief.silent)}")
     if left:
         lines.append("Places that take no comment (notes, comments, hidden text):")
         lines += [f"“{shortened(brief.text[mark.start : mark.end], 120)}” {_told(mark)}" for mark in left]
@@ -249,7 +249,7 @@ def _opening(brief: Brief, found: Sequence[Mark], left: Sequence[Mark]) -> str:
 
 
 def _told(mark: Mark) -> str:
-    lines = [f"{sign(mark.status)} {SAID[mark.status]}" + (f": {mark.note}" if mark.note else "")]
+    lines = [f"{sign(mark.status)} {said(mark)}" + (f": {mark.note}" if mark.note else "")]
     if mark.place is not None:
         place = mark.place
         page = f", p. {place.page}" if place.page is not None else ""

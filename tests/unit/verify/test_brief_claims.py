@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pincite.quotes import find_quotations
 from pincite.verify.claims import Cited, split_claims
 from pincite.verify.notes import find_notes, find_references
+from pincite.verify.penalties import in_words_of_acts
 from pincite.verify.records import Authority
-from pincite.verify.statement import asserts, goes_on, only_cites, statement_of
+from pincite.verify.statement import asserts, goes_on, only_cites, remark, statement_of
 
 
 def marked(text: str) -> tuple[str, list[Authority]]:
@@ -25,7 +27,7 @@ def marked(text: str) -> tuple[str, list[Authority]]:
     return out, found
 
 
-def claims(text: str) -> tuple[list[Cited], int]:
+def claims(text: str) -> tuple[list[Cited], list[tuple[int, int]]]:
     plain, authorities = marked(text)
     notes, marks = find_notes(plain)
     return split_claims(plain, authorities, find_quotations(plain), notes, marks)
@@ -42,7 +44,7 @@ def test_a_sentence_rests_on_what_it_names() -> None:
     found, silent = claims("The appeal is late. In {A v. B}, bail was held to be the rule. It rained.")
     assert [each.text for each in found] == ["In A v. B, bail was held to be the rule."]
     assert [each.text for each in found[0].authorities] == ["A v. B"]
-    assert silent == 2
+    assert len(silent) == 2
 
 
 def test_the_stop_of_versus_ends_no_sentence() -> None:
@@ -56,7 +58,7 @@ def test_a_citation_alone_belongs_to_the_sentence_before_it() -> None:
     assert [each.text for each in found] == ["Bail is the rule and jail the exception. See A v. B; C v. D."]
     assert found[0].asserts
     assert found[0].statement == "Bail is the rule and jail the exception."
-    assert silent == 1
+    assert len(silent) == 1
 
 
 def test_a_list_of_authorities_makes_no_claim() -> None:
@@ -77,7 +79,7 @@ def test_what_goes_on_rests_on_the_claim_before() -> None:
     assert [each.text for each in found[1].sources] == ["A v. B"]
     assert found[1].authorities == ()
     assert found[1].statement == "jail is the exception."
-    assert silent == 2
+    assert len(silent) == 2
 
 
 def test_a_block_quote_belongs_to_what_leads_to_it() -> None:
@@ -95,7 +97,7 @@ def test_a_quotation_of_several_sentences_is_in_one_claim() -> None:
     found, silent = claims("{A v. B} says “Bail is the rule. Jail is the exception. So be it.” The rest is silence.")
     assert len(found) == 1
     assert found[0].text.endswith("So be it.”")
-    assert silent == 1
+    assert len(silent) == 1
 
 
 def test_a_note_counts_for_what_refers_to_it() -> None:
@@ -168,6 +170,87 @@ def test_only_signals_are_only_a_citation() -> None:
     assert not goes_on("The appellant observed the rule.")
 
 
+NUMBERS = ("4. ", "1) ", "(a) ", "1.1 ", "12. ", "(iv) ", "- ", "# 3. ", "")
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_the_number_of_a_paragraph_hides_no_claim(number: str) -> None:
+    for sentence, expected in (
+        ("Under {s. 302 IPC}, whoever commits murder shall die.", "whoever commits murder shall die."),
+        ("As per the decision in {A v. B}, bail is the rule of law.", "bail is the rule of law."),
+        ("It is most respectfully submitted that under {s. 1 IPC}, murder leads to death.", "murder leads to death."),
+        ("According to {A v. B}, bail is the rule of law.", "bail is the rule of law."),
+    ):
+        assert said(number + sentence) == (True, expected)
+
+
+def test_an_authority_carries_on_to_the_paragraphs_behind_it() -> None:
+    quoted = "“Bail is never the rule in such a matter.”"
+    for between in ("", "The appellant waits.\n\n"):
+        found, _ = claims(
+            f"2. In {{A v. B}} the Court held that bail is due.\n\n{between}3. It was further held {quoted}"
+        )
+        assert [[a.text for a in each.sources] for each in found] == [["A v. B"], ["A v. B"]]
+        assert len(found[1].quotations) == 1
+    found, _ = claims("{A v. B} held it so.\n\n{C v. D} dealt with it.\n\nThe Court observed that bail is the rule.")
+    assert [a.text for a in found[-1].sources] == ["C v. D"]
+    found, silent = claims("{A v. B} held it so.\n\nThe High Court further held that the appeal is late.")
+    assert (len(found), len(silent)) == (1, 1)
+    found, silent = claims("{A v. B} held it so. It was held in Pratibha V. Rameshwari Devi that bail is the rule.")
+    assert (len(found), len(silent)) == (1, 1)
+
+
+def test_a_citation_under_a_quotation_is_where_it_stands() -> None:
+    found, silent = claims("It rained.\n\n“Bail is never the rule in such a matter.”\n\n({A v. B})\n\nNo more.")
+    assert [(len(each.quotations), [a.text for a in each.sources]) for each in found] == [(1, ["A v. B"])]
+    assert len(silent) == 2
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "See {A v. B}, holding that every inconsistency destroys the credit of a witness.",
+        "{A v. B} is authority for the proposition that every inconsistency destroys the credit of a witness.",
+        "{A v. B} stands for the principle that every inconsistency destroys the credit of a witness.",
+    ],
+)
+def test_what_an_authority_is_cited_for_is_a_claim(sentence: str) -> None:
+    assert said(sentence) == (True, "every inconsistency destroys the credit of a witness.")
+
+
+@pytest.mark.parametrize("lead", ["As per the decision in", "Per", "The Court said in", "In the words of", "In", "See"])
+def test_words_behind_an_authority_are_credited_to_it(lead: str) -> None:
+    assert said(f"{lead} {{A v. B}} (2003), “anticipatory bail can never be granted”.")[0]
+
+
+def test_what_becomes_of_a_case_and_what_it_is_about_are_no_claims() -> None:
+    for sentence in (
+        "The case of {A v. B} was decided by this Court.",
+        "{A v. B} was followed in {C v. D}.",
+        "In {A v. B}, the test of a prima facie case was laid down.",
+        "{A v. B} discussed the scope of revision.",
+    ):
+        text, authorities = marked(sentence)
+        spans = [(a.start, a.end) for a in authorities]
+        assert not asserts(text, spans), sentence
+        assert remark(text, spans) == "topic", sentence
+    assert said("In {A v. B} the test was laid down: bail is never a rule.")[0]
+
+
+def test_penalties_are_read_in_the_words_of_acts() -> None:
+    for given_, expected in (
+        ("Murder is punishable with death.", "Murder shall be punished with death."),
+        (
+            "The punishment for theft is imprisonment for ten years.",
+            "theft shall be punished with imprisonment for ten years.",
+        ),
+        ("The minimum sentence is two years.", "imprisonment for a term which shall not be less than two years."),
+        ("The maximum sentence is harsh.", "The maximum sentence is harsh."),
+        ("Bail is the rule.", "Bail is the rule."),
+    ):
+        assert in_words_of_acts(given_) == expected
+
+
 PIECES = st.lists(
     st.sampled_from(
         [
@@ -195,7 +278,7 @@ def test_every_authority_is_in_one_claim(text: str) -> None:
     notes, marks = find_notes(plain)
     found, silent = split_claims(plain, authorities, find_quotations(plain), notes, marks)
     assert [a for each in found for a in each.authorities] == authorities
-    assert silent >= 0
+    assert all(plain[start:end].strip() for start, end in silent)
     for each in found:
         assert plain[each.start : each.end] == each.text
         assert all(each.start <= a.start and a.end <= each.end for a in each.authorities)

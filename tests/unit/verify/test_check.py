@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from corpus_of_law import corpus as store_of
+from corpus_of_law import markdown, put
 from hypothesis import given
 from hypothesis import strategies as st
 from verify_helpers import Law, law, told
 
-from pincite.verify.check import find_all
+from pincite.support.lexical import LexicalSupport
+from pincite.types import Document, Support
+from pincite.verify.check import check_brief, find_all
+from pincite.verify.grammar import load_grammar
+from pincite.verify.lookup import look_up
 from pincite.verify.marks import SAID, WRONG, counts, wrong
 from pincite.verify.reading import UNSEEN, without_amendments
+from pincite.verify.registry import build_registry
 from pincite.verify.reports import brief_data
 
 OLD, NEW = "2023-06-30", "2025-01-01"
@@ -43,7 +51,7 @@ def test_what_is_true_is_ok(corpus: Law) -> None:
         ("authority", "ok", "Section 103 of the BNS"),
     ]
     assert [claim.support and claim.support.verdict for claim in brief.claims] == ["verbatim", "verbatim"]
-    assert brief.silent == 1
+    assert [text[a:b] for a, b in brief.silent] == ["It rained."]
     assert wrong([mark for claim in brief.claims for mark in claim.marks]) == []
     for claim in brief.claims:
         assert claim.place is not None
@@ -123,6 +131,87 @@ def test_a_name_is_taken_as_far_as_the_corpus_knows_it(corpus: Law) -> None:
         ("claim", "ok", text),
         ("authority", "ok", "Church of God (Full Gospel) In India v. Majestic Colony Association (2000)"),
     ]
+
+
+def test_ways_of_stating_a_claim_are_never_a_bare_tick(corpus: Law) -> None:
+    for text, expected in (
+        ("3. Under Section 103 BNS, whoever commits murder shall be punished with fine for ten years.", "unsupported"),
+        ("Murder is punishable with imprisonment for ten years under Section 103 BNS.", "unsupported"),
+        ("The punishment for murder under Section 103 BNS is imprisonment for ten years.", "unsupported"),
+        ("The maximum sentence under Section 302 BNS is seven years.", "unsupported"),
+        ("The maximum sentence under Section 302 BNS is one year.", "ok"),
+        ("In Ram Lal Sharma v. State of Punjab (1994), this Court refused anticipatory bail.", "unchecked"),
+        ("The case of Ram Lal Sharma v. State of Punjab (1994) was decided by this Court.", "unchecked"),
+        ("In Ram Lal Sharma v. State of Punjab (1994) the test of a prima facie case was laid down.", "unchecked"),
+        (
+            "Ram Lal Sharma v. State of Punjab (1994), holding that the court may keep a widow in custody.",
+            "unsupported",
+        ),
+    ):
+        (claim,) = [mark for mark in corpus.marks(text, as_of=NEW) if mark.what == "claim"]
+        assert claim.status == expected, (text, claim)
+        assert claim.note or claim.status == "ok"
+
+
+def test_a_quotation_that_is_credited_in_any_way_must_stand_there(corpus: Law) -> None:
+    for text in (
+        "As per the decision in Ram Lal Sharma v. State of Punjab (1994), “bail can never be granted to a dog”.",
+        "In Ram Lal Sharma v. State of Punjab (1994) it was held that bail is the rule.\n\n3. It was further held that "
+        "“bail can never be granted to a dog”.",
+        "In Ram Lal Sharma v. State of Punjab (1994) bail was given.\n\nIn Ram Lal Sharma, supra, the Court held that "
+        "“bail can never be granted to a dog”.",
+        "In Ram Lal Sharma v. State of Punjab (1994) bail was given.\n\n“Bail can never be granted to a dog.”\n\n"
+        "(Ram Lal Sharma, supra)",
+    ):
+        assert "quote-absent" in [mark.status for mark in corpus.marks(text)], text
+
+
+def test_a_part_that_a_section_has_not_is_wrong(tmp_path: Path) -> None:
+    sections = "".join(f"## {i}. Title\n\n(1) One rule of {i}.\n\n(2) Another rule of {i}.\n\n" for i in range(1, 31))
+    with store_of(tmp_path) as store:
+        put(store, [markdown("act.md", f"# The Bharatiya Nyaya Sanhita, 2023\n\n{sections}")])
+        registry = build_registry(store, load_grammar())
+        for named, status in (
+            ("Section 999 BNS", "no-such-provision"),
+            ("Section 12A BNS", "no-such-provision"),
+            ("Section 12(7) BNS", "no-such-provision"),
+            ("Section 12(2) BNS", "found"),
+            ("Section 12 IPC", "not-found"),
+        ):
+            (authority,) = find_all(named, registry.grammar)
+            assert look_up(authority, registry).status == status, named
+    assert {"no-such-provision"} < WRONG
+
+
+def test_what_is_said_twice_is_judged_once(corpus: Law) -> None:
+    class Counting(LexicalSupport):
+        asked = 0
+
+        def judge(self, statement: str, sources: Sequence[str], *, question: str = "") -> list[Support]:
+            self.asked += 1
+            return super().judge(statement, sources, question=question)
+
+    support = Counting()
+    text = "In Ram Lal Sharma v. State of Punjab (1994), the Court held that bail is the rule.\n\n" * 20
+    brief = check_brief(
+        Document("x", text, "brief", "brief.md", "text/markdown", ""),
+        corpus.pipeline.store,
+        grammar=corpus.grammar,
+        registry=corpus.registry,
+        support=support,
+    )
+    assert support.asked == 1
+    assert [claim.marks[-1].end <= claim.end and claim.marks[0].start >= claim.start for claim in brief.claims] == [
+        True
+    ] * 20
+
+
+def test_another_spelling_of_a_name_is_told(corpus: Law) -> None:
+    for named in ("Ram Lal Sarma v. State of Punjab", "State of Punjab v. Ram Lal Sharma"):
+        (mark,) = corpus.marks(f"See {named}.")
+        assert (mark.status, "named there as Ram Lal Sharma v State of Punjab" in mark.note) == ("ok", True), mark
+    (mark,) = corpus.marks("See Ram Lal Sharma v. State of Punjab.")
+    assert "named there" not in mark.note
 
 
 NAMES = [
@@ -223,7 +312,7 @@ def test_pointers_of_pincite_are_followed(corpus: Law) -> None:
 def test_an_empty_text_and_one_without_authorities(corpus: Law) -> None:
     assert corpus.check("").claims == ()
     brief = corpus.check("It rained. Nobody came.")
-    assert (brief.claims, brief.silent) == ((), 2)
+    assert (brief.claims, len(brief.silent)) == ((), 2)
     assert counts([]) == {"authority": {}, "quotation": {}, "claim": {}}
 
 
@@ -239,7 +328,7 @@ def test_the_data_is_whole(corpus: Law) -> None:
         assert text[claim["start"] : claim["end"]] == claim["text"]
         for mark in claim["marks"]:
             assert text[mark["start"] : mark["end"]] == mark["text"]
-            assert mark["said"] == SAID[mark["status"]]
+            assert mark["said"] == SAID[mark["status"]] or mark["status"] == "ok"
 
 
 @given(

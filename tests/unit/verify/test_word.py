@@ -37,7 +37,7 @@ def brief(text: str, words: list[str], status: MarkStatus = "wrong-year", note: 
         start = text.index(each)
         mark = Mark(start, start + len(each), "authority", status, note, place)
         made.append(Claim(start, mark.end, each, (), marks=(mark,)))
-    return Brief("brief", text, tuple(made), 1)
+    return Brief("brief", text, tuple(made), ((0, 1),))
 
 
 def commented(content: bytes) -> dict[str, str]:
@@ -104,7 +104,7 @@ def test_each_place_has_its_own_comment() -> None:
     for i, claim in enumerate(made.claims):
         (mark,) = claim.marks
         told.append(Claim(claim.start, claim.end, claim.text, (), marks=(Mark(*_with_note(mark, f"note {i}")),)))
-    content, left = to_docx(Brief("brief", text, tuple(told), 1), original)
+    content, left = to_docx(Brief("brief", text, tuple(told), ((0, 1),)), original)
     assert left == ()
     by_note = {said.split("\n")[0]: words for said, words in commented(content).items()}
     assert by_note["✗ wrong year: note 0"] == "Ram Lal v. State (1983)"
@@ -137,7 +137,7 @@ def test_of_another_file_a_document_is_made() -> None:
 
 def test_an_empty_text_and_one_without_marks() -> None:
     for text in ("", "It rained."):
-        content, left = to_docx(Brief("brief", text, (), 0))
+        content, left = to_docx(Brief("brief", text, ()))
         assert left == ()
         (said,) = commented(content)
         assert "names no authority" in said
@@ -145,7 +145,7 @@ def test_an_empty_text_and_one_without_marks() -> None:
 
 def test_what_is_no_word_document_is_refused() -> None:
     with pytest.raises(LoadError):
-        to_docx(Brief("brief", "x", (), 0), b"PK nothing")
+        to_docx(Brief("brief", "x", ()), b"PK nothing")
 
 
 WORDS = st.text("ab cé\n", min_size=1, max_size=12).filter(str.strip)
@@ -166,7 +166,7 @@ def test_any_span_is_commented_in_full(paragraphs: list[list[str]], data: st.Dat
     if not text[start:end].strip():
         return
     mark = Mark(start, end, "claim", "unsupported", "x")
-    content, left = to_docx(Brief("brief", text, (Claim(start, end, text[start:end], (), marks=(mark,)),), 0), original)
+    content, left = to_docx(Brief("brief", text, (Claim(start, end, text[start:end], (), marks=(mark,)),)), original)
     assert left == ()
     words = next(words for said, words in commented(content).items() if SAID["unsupported"] in said.split("\n")[0])
     assert "".join(words.split()) == "".join(text[start:end].split())
