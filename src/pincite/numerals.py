@@ -79,8 +79,8 @@ _MONTH_OF_YEAR = re.compile(rf"\b(?P<month>{_MONTH})\b\.?,?\s+(?P<year>\d{{4}})\
 _BOUNDS = tuple(
     (f" {symbol} ", re.compile(rf"\b(?:{phrases})\b"))
     for symbol, phrases in (
-        ("≥", r"at least|not? (?:less|fewer|earlier|shorter|lower) than|(?:a )?minimum of"),
-        ("≤", r"at most|not? (?:more|greater|later|longer|higher) than|up to|(?:a )?maximum of|within"),
+        ("≥", r"at least|not? (?:be )?(?:less|fewer|earlier|shorter|lower) than|(?:a )?minimum of"),
+        ("≤", r"at most|not? (?:be )?(?:more|greater|later|longer|higher) than|up to|(?:a )?maximum of|within"),
         ("≤", r"(?:may )?extends? to|not exceed(?:ing)?"),
         (">", r"(?:more|greater|longer|higher) than|over|above|exceed(?:s|ed|ing)?"),
         ("<", r"(?:less|fewer|shorter|lower) than|under|below"),

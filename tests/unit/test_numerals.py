@@ -120,3 +120,8 @@ def test_any_text_can_be_read(text: str) -> None:
     assert all(any(c.isnumeric() for c in number) for number in numbers(text))
     assert numbers(plain(text)) == numbers(text) or "≥" in text or "≤" in text or "<" in text or ">" in text
     days(text)
+
+
+def test_not_be_less_than_is_a_bound() -> None:
+    assert numbers("a term which shall not be less than seven years") == {"≥7"}
+    assert numbers("a fine which shall not be more than 500 rupees") == {"≤500"}
